@@ -210,6 +210,12 @@ extern "C" {
 #define PEN_SWITCH__R_TAG_REMOVAL__MASK_bw 8
 #define PEN_SWITCH__R_TAG_REMOVAL__MASK_reset 0x0
 
+// reg - pen_switch.ptp_correction
+#define PEN_SWITCH__PTP_CORRECTION__MASK_bm 0xff
+#define PEN_SWITCH__PTP_CORRECTION__MASK_bp 0
+#define PEN_SWITCH__PTP_CORRECTION__MASK_bw 8
+#define PEN_SWITCH__PTP_CORRECTION__MASK_reset 0x0
+
 // reg - pen_switch.queue_limit[]
 #define PEN_SWITCH__QUEUE_LIMITX__CELLS_bm 0xfff
 #define PEN_SWITCH__QUEUE_LIMITX__CELLS_bp 0
@@ -647,7 +653,8 @@ typedef struct __attribute__ ((__packed__)) {
     uint32_t pcp_of_untagged;
     uint32_t vlan_translation;
     uint32_t r_tag_removal;
-    uint8_t RESERVED_170_17f[0x10];
+    uint32_t ptp_correction;
+    uint8_t RESERVED_174_17f[0xc];
     uint32_t queue_limit[8];
     uint32_t class_limit[8];
     uint32_t queue_guarantee;

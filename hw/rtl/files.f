@@ -57,6 +57,7 @@ egress/pen_queue_candidates.sv
 egress/pen_queue_lifetime.sv
 egress/pen_queue.sv
 egress/pen_egress_reader.sv
+egress/pen_correction_end.sv
 egress/pen_editor.sv
 host/pen_host_tx.sv
 host/pen_frame_stamps.sv
@@ -72,6 +73,7 @@ ingress/pen_stream_table.sv
 ingress/pen_sequence_generator.sv
 ingress/pen_fdb.sv
 ingress/pen_ats.sv
+ingress/pen_correction_begin.sv
 ingress/pen_ingress_port.sv
 ingress/pen_ingress.sv
 host/pen_host_rx.sv

@@ -27,6 +27,7 @@ package pen_pkg;
   typedef logic [12:0] init_index_t;           // counts up while tables are cleared
   typedef logic [63:0] time_ns_t;              // free-running time, nanoseconds since reset
   typedef logic [27:0] cycle_t;                // free-running time in cycles, modulo 2^28; compared across the wrap
+  typedef logic [29:0] long_cycle_t;           // the same, modulo 2^30: no frame is inside for half as long
 
   // Why a frame, or one copy of it, was not forwarded. The number is the index of its counter.
   typedef enum logic [4:0] {
@@ -89,8 +90,17 @@ package pen_pkg;
     tag_e   tag;
   } edit_t;
 
+  // The correctionField of an event message of PTP (IEEE 1588 13.3.2.9), eight bytes in units of 2^-16 ns, on its way to
+  // what it is with the time that the message was inside, which is whole cycles, 2^19 units each.
+  typedef struct packed {
+    logic        is_due;              // there is one, and it gets that time
+    logic        is_carried;          // by its second byte: what this carries goes on to the first
+    long_cycle_t cycles;              // its bits 47:19, less the cycle in which the message came
+  } correction_t;
+
   // The tags of a frame as the bridge understands them (802.1Q 6.9): what it is classified to, tagged or not.
   typedef struct packed {
+    correction_t correction;
     port_mask_t  translate;           // ports at which the tag is that of the egress translation of the frame's VLAN
     logic        has_tag;
     logic [15:0] sequence_number;     // of the R-TAG that it came with, or gets
@@ -120,6 +130,7 @@ package pen_pkg;
   localparam length_t TAG_BYTES = 4;
   localparam length_t R_TAG_BYTES = 6;
   localparam logic [15:0] TYPE_R_TAG = 16'hF1C1;
+  localparam logic [15:0] TYPE_PTP = 16'h88F7;
   localparam length_t MIN_FRAME_BYTES = 64;
 
   // Whether a port of a switch of that size sends a frame that loses bytes so much later: its words come no faster than it

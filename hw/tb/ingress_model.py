@@ -148,6 +148,23 @@ class Frame:
     reason: int = 0
     short_gap: int = 0
     sequence_number: int | None = None  # of its R-TAG
+    correction: int | None = None  # of an event message of PTP, to which something can be added
+    arrival: int = 0  # cycle
+
+
+def random_message(rng: random.Random) -> tuple[bytes, int | None]:
+    """A message of PTP from the EtherType on, and its correction if it is one of an event."""
+    message_type = rng.choice((0, 1, 2, 3, 0x10, 4, 8, 0xC))
+    upper = rng.choice((0, 0x7FFE, 0x7FFF, 0xFFFF, 0xFF, rng.getrandbits(16)))
+    field = upper << 48 | rng.choice((0, (1 << 48) - 1, rng.getrandbits(48)))
+    message = b"\x88\xf7" + bytes([message_type, 2]) + rng.randbytes(6) + field.to_bytes(8, "big")
+    return message, field if message_type & 0xC == 0 and upper != 0x7FFF else None
+
+
+def begun(field: int, arrival: int) -> dict[str, int]:
+    """What goes on of a correction, of a frame that came in this cycle."""
+    cycles = ((field >> 19) % (1 << 29) - arrival) % (1 << 30)
+    return {"is_due": 1, "is_carried": int(field >> 48 & 0xFF == 0xFF), "cycles": cycles}
 
 
 def random_frame(rng: random.Random, destinations, sources, vlans, flows, sizes=None):
@@ -158,7 +175,7 @@ def random_frame(rng: random.Random, destinations, sources, vlans, flows, sizes=
     if rng.random() < 0.7:
         tag = rng.randrange(8), rng.choice(vlans)
         head += b"\x81\x00" + (tag[0] << 13 | rng.getrandbits(1) << 12 | tag[1]).to_bytes(2, "big")
-    ipv4 = sequence_number = None
+    ipv4 = sequence_number = correction = None
     body = b""
     has_type = rng.random() < 0.2
     if has_type:
@@ -179,10 +196,14 @@ def random_frame(rng: random.Random, destinations, sources, vlans, flows, sizes=
         needed = len(head) + 2 + len(ip) + (4 if has_ports else 0)
         if version == 4 and words >= 5 and needed + 4 <= size and not has_type:
             ipv4 = ipv4_fields(from_ip, to_ip, protocol, from_port if has_ports else 0, to_port if has_ports else 0)
+    elif rng.random() < 0.5:
+        body, correction = random_message(rng)
+        if has_type:  # what follows an R-TAG is no type
+            correction = None
     else:
         body = rng.choice((b"\x86\xdd", b"\x08\x06", b"\x00\x2e", b"\x81\x00\x00\x05\x08\x00\x45"))
         if tag is None and body[0] == 0x81 and not has_type:  # a second tag is data, a first one is not
             body = b"\x88\xa8"
     data = (head + body + rng.randbytes(size))[: size - 4]
     data += zlib.crc32(data).to_bytes(4, "little")
-    return Frame(data, destination, source, tag, ipv4, sequence_number=sequence_number)
+    return Frame(data, destination, source, tag, ipv4, sequence_number=sequence_number, correction=correction)

@@ -514,6 +514,7 @@ def switch_config(network: Network, bridge: Bridge) -> SwitchConfig:
         tagging_ports=set(bridge.tagging_ports),
         translating_ports=set(bridge.translating_ports),
         r_tag_removal_ports=set(bridge.r_tag_removal_ports),
+        ptp_correction_ports=set(bridge.ptp_correction_ports),
         ats_classes={k for k in range(8) if bridge.is_ats(k)},
         max_frame_bytes=bridge.max_frame_bytes,
         overhead_bytes=bridge.overhead_bytes,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What bridges read of a frame, as `pen_ingress_port` reads it.
+use crate::correction::is_event;
 use crate::{Tag, FCS_BYTES, IPV4_ETHERTYPE, R_TAG_BYTES, R_TAG_ETHERTYPE, VLAN_ETHERTYPE};
 
 const UDP: u8 = 17;
@@ -55,6 +56,8 @@ pub struct Header {
     pub tag: Option<Tag>,
     /// An R-TAG stands behind its tag or else its addresses.
     pub has_r_tag: bool,
+    /// An event message of PTP, in which a transparent clock counts the time that it was inside.
+    pub is_ptp_event: bool,
     pub ipv4: Option<Ipv4Fields>,
     /// None: it came from a wire.
     pub host: Option<HostWay>,
@@ -94,7 +97,15 @@ impl Header {
         };
         let [a, b] = R_TAG_ETHERTYPE.to_be_bytes();
         let has_r_tag = frame.get(ethertype..ethertype + R_TAG_BYTES).is_some_and(|r_tag| r_tag[..4] == [a, b, 0, 0]);
-        Self { destination: address(frame, 0), source: address(frame, 6), tag, has_r_tag, ipv4, host: None }
+        Self {
+            destination: address(frame, 0),
+            source: address(frame, 6),
+            tag,
+            has_r_tag,
+            is_ptp_event: is_event(frame),
+            ipv4,
+            host: None,
+        }
     }
 }
 

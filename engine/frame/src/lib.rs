@@ -6,6 +6,7 @@
 
 mod build;
 mod capture;
+mod correction;
 mod edit;
 mod header;
 mod link;
@@ -16,10 +17,13 @@ mod units;
 pub use build::{BuildError, FrameSpec, Ipv4Udp, Payload, IPV4_UDP_BYTES};
 pub use capture::{append_frame, pcapng_header, read_capture, write_pcapng};
 pub use capture::{Capture, CaptureError, CaptureFault, CapturedFrame, FrameToWrite};
+pub use correction::add_residence;
 pub use edit::{Edit, RTagAction, TagAction};
 pub use header::{Header, HostWay, Ipv4Fields};
 pub use link::{append_link_header, link_header_bytes, MacAddress, Tag};
-pub use link::{ADDRESSES_BYTES, IPV4_ETHERTYPE, R_TAG_BYTES, R_TAG_ETHERTYPE, TAG_BYTES, VLAN_ETHERTYPE};
+pub use link::{
+    ADDRESSES_BYTES, IPV4_ETHERTYPE, PTP_ETHERTYPE, R_TAG_BYTES, R_TAG_ETHERTYPE, TAG_BYTES, VLAN_ETHERTYPE,
+};
 pub use media::{Avtp, AvtpFormat, Rtp};
 pub use percentile::Percentile;
 pub use units::{BitsPerSecond, Bytes, Picoseconds};

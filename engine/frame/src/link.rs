@@ -11,6 +11,7 @@ pub const VLAN_ETHERTYPE: u16 = 0x8100;
 pub const IPV4_ETHERTYPE: u16 = 0x0800;
 /// Of the R-TAG (802.1CB 7.8).
 pub const R_TAG_ETHERTYPE: u16 = 0xF1C1;
+pub const PTP_ETHERTYPE: u16 = 0x88F7;
 /// Destination and source.
 pub const ADDRESSES_BYTES: usize = 12;
 pub const TAG_BYTES: usize = 4;

@@ -57,6 +57,7 @@ constexpr uint8_t PREAMBLE_BYTE = 0x55, DELIMITER = 0xD5;
 
 using Bytes = std::span<const uint8_t>;
 constexpr size_t ADDRESS_BYTES = 12, TAG_BYTES = 4, R_TAG_BYTES = 6, FCS_BYTES = 4;
+constexpr size_t CORRECTION_AT = 10, CORRECTION_BYTES = 8;  // in a PTP message, from the EtherType on
 
 bool fcs_is_good(Bytes frame) {
   uint32_t crc = ~0u;
@@ -85,7 +86,20 @@ std::vector<Bytes> payloads(Bytes frame) {
   return found;
 }
 
-// Whether a frame that left is one that came but for its tags and padding, with a good FCS.
+// Whether a PTP message begins with this EtherType.
+bool is_message(Bytes frame) {
+  return has_type(frame, 0, 0x88, 0xF7) && frame.size() >= CORRECTION_AT + CORRECTION_BYTES;
+}
+
+// Whether what left, from the EtherType on, is what came: of a PTP message but for its correctionField.
+bool is_same(Bytes came, Bytes left) {
+  if (!is_message(came)) return std::ranges::equal(came, left);
+  const size_t behind = CORRECTION_AT + CORRECTION_BYTES;
+  return std::ranges::equal(came.first(CORRECTION_AT), left.first(CORRECTION_AT))
+      && std::ranges::equal(came.subspan(behind), left.subspan(behind));
+}
+
+// Whether a frame that left is one that came but for its tags, its correctionField and padding, with a good FCS.
 bool is_edited(Bytes came, Bytes left) {
   if (std::min(came.size(), left.size()) < ADDRESS_BYTES + TAG_BYTES + FCS_BYTES || !fcs_is_good(left)) return false;
   if (!std::ranges::equal(came.first(ADDRESS_BYTES), left.first(ADDRESS_BYTES))) return false;
@@ -94,7 +108,8 @@ bool is_edited(Bytes came, Bytes left) {
   for (const Bytes before : payloads(came)) {
     for (const Bytes after : payloads(left)) {
       const bool is_whole = before.data() == &came[ADDRESS_BYTES] && after.data() == &left[ADDRESS_BYTES];
-      if (!is_whole && before.size() <= after.size() && std::ranges::equal(before, after.first(before.size()))
+      if (is_whole && (before.size() != after.size() || !is_message(before))) continue;
+      if (before.size() <= after.size() && is_same(before, after.first(before.size()))
           && std::ranges::all_of(after.subspan(before.size()), is_zero))
         return true;
     }

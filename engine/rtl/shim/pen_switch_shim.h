@@ -45,7 +45,7 @@ enum pen_flag : uint8_t {
   PEN_FLAG_PREAMBLE = 8,   // output: not seven bytes of preamble; to the host: a wrong header
   PEN_FLAG_STREAM = 16,    // verdict: a stream was identified
   PEN_FLAG_SHAPED = 32,    // verdict: an ATS scheduler assigned the eligibility time
-  PEN_FLAG_EDITED = 64     // output: but for its tag what went in, and its FCS is good
+  PEN_FLAG_EDITED = 64     // output: what went in but for its tags and correctionField, and its FCS is good
 };
 
 struct pen_event {

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::path::Path;
 
-use penstock_frame::{Edit, PREAMBLE_BYTES};
+use penstock_frame::{add_residence, Edit, PREAMBLE_BYTES};
 use penstock_net::bridge::device::{self, Event, Kind};
 use penstock_net::bridge::device::{
     FLAG_DAMAGED, FLAG_EDITED, FLAG_PREAMBLE, FLAG_SHAPED, FLAG_SHORT_GAP, FLAG_STREAM, FLAG_TX_ER,
@@ -189,7 +189,19 @@ impl SwitchNode {
                 let edit = came
                     .map_or(Edit::NONE, |(reception, came)| self.tagger.edit(*reception, port, came, inside.number));
                 let first = self.tagger.first_byte(event.cycle - TOLD, edit);
-                let edited = came.and_then(|(_, came)| edit.apply(came).filter(|edited| **edited != **came));
+                let corrected = came.filter(|(reception, came)| {
+                    self.host.is_none_or(|host| host != port && host != *reception)
+                        && self.tagger.is_corrected(*reception, came)
+                });
+                let corrected = corrected.map(|(_, came)| {
+                    let mut corrected = came.to_vec();
+                    add_residence(&mut corrected, self.tagger.residence(inside.first, first));
+                    corrected
+                });
+                let edited = came.and_then(|(_, came)| {
+                    let edited = edit.apply(corrected.as_deref().unwrap_or(came)).or(corrected);
+                    edited.filter(|edited| **edited != **came)
+                });
                 let fcs = edited.as_deref().and_then(|bytes| bytes.last_chunk()).map(|fcs| u32::from_le_bytes(*fcs));
                 self.leaving[usize::from(port)].push_back(Left { number: event.frame, first, edited: fcs });
                 match came.filter(|_| self.host == Some(port)) {

@@ -22,7 +22,6 @@ module pen_ptp_parser
   output stamp_request_t request_o,
   input  logic         serve_i         // this cycle: `found` if it is set, else `good`
 );
-  localparam logic [15:0] TYPE_PTP = 16'h88F7;
   localparam logic [7:0]  PROTOCOL_UDP = 8'd17;
   localparam logic [15:0] PORT_EVENT = 16'd319;
   localparam logic [5:0]  UDP_BYTES_BEHIND_PORTS = 6'd4;

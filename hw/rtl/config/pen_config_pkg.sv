@@ -44,6 +44,7 @@ package pen_config_pkg;
     port_mask_t       vlan_tagging;              // bit p: port p tags and untags what it sends, by its VLAN
     port_mask_t       vlan_translation;          // and writes the tag that the VLAN is translated to
     port_mask_t       r_tag_removal;             // bit p: frames leave port p without an R-TAG
+    port_mask_t       ptp_correction;            // bit p: event messages from port p get the time that they were inside
     logic [7:0]       ats_classes;               // bit k: class k is ATS, else strict priority
     logic [7:0]       ats_overhead_bytes;        // counted beside the frame itself
     logic [31:0]      processing_delay_max_ns;

@@ -47,6 +47,7 @@ module pen_ingress_settings
         REG_VLAN_TAGGING: config_q.vlan_tagging <= access_i.data[7:0] & ALL_PORTS;
         REG_VLAN_TRANSLATION: config_q.vlan_translation <= access_i.data[7:0] & ALL_PORTS;
         REG_R_TAG_REMOVAL: config_q.r_tag_removal <= access_i.data[7:0] & ALL_PORTS;
+        REG_PTP_CORRECTION: config_q.ptp_correction <= access_i.data[7:0] & ALL_PORTS;
         REG_ATS_CLASSES: config_q.ats_classes <= access_i.data[7:0];
         REG_ATS_OVERHEAD: config_q.ats_overhead_bytes <= access_i.data[7:0];
         REG_PROCESSING_DELAY_MAX: config_q.processing_delay_max_ns <= access_i.data;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Changes frames on their way out, byte by byte between reader and MAC: removes, inserts or rewrites the VLAN tag (802.1Q
 // 6.9), and behind it removes or inserts the R-TAG (802.1CB 7.8). A VLAN tag that is written is that of the frame's VLAN, or
-// what this is translated to.
+// what this is translated to. The correctionField of a PTP message is rewritten in its place, see pen_correction_end.
 //
 // The FCS is not computed anew over what passes, which would hide damage: it is changed by what the edit changes in it. The
 // FCS is linear, so two frames that end with the same n bytes differ in it by D = x^n (crc(begin of one) + crc(begin of the
@@ -13,23 +13,28 @@
 //     was sent, with x^DELAY: `old_q` counts them, and they are kept so long. What is sent later than it came has the
 //     power that it needs from its place, and what is sent sooner from the delay.
 //   - Tags that are left out when their turn is by that count. Their bytes never pass here: the label has what they say.
+//   - What a byte of the correctionField changes, as it is sent.
 //
 // Of what follows only the number of bytes counts. What was wrong with the frame, anywhere, is still wrong with it.
 //
 //   byte sent       0 .. 11          12 .. 15 or not   6 bytes or not   ..      with padding, before the FCS     FCS
 //   goes            addresses        VLAN tag          new R-TAG        rest    zeros, FCS taken meanwhile       FCS + D
 //                   and skip what is left out here, or behind the VLAN tag that stays
+//                                                                       and of its first 16 bytes, the correctionField
 //
 // Padding goes through the CRC too. It replaces bytes of the old FCS one by one: they are taken into the difference, which
 // then is the new FCS by itself.
 module pen_editor
   import pen_pkg::*;
-(
+#(
+  parameter int unsigned LATE = 0   // by so many cycles the count of cycles comes late
+) (
   input  logic       clk_i,
   input  logic       start_i,       // of a frame; what it needs holds until the next start
   input  edit_t      edit_i,
   input  logic       translate_i,   // as label_i; a VLAN tag that is written is what the VLAN is translated to
-  input  label_t     label_i,       // needed from byte 2 on
+  input  label_t     label_i,       // needed from byte 2 on, until all that changes but the FCS has been sent
+  input  long_cycle_t late_cycle_i,
   input  logic [3:0] pad_i,         // bytes of padding, 0 to 10
   // The frame as it came, of 64 bytes or more if it is changed
   input  logic       data_valid_i,
@@ -46,34 +51,41 @@ module pen_editor
 
   localparam logic [15:0] TYPE_VLAN = 16'h8100;
   localparam int unsigned DELAY = 11;
-  localparam logic [4:0] BEHIND = 5'd22;   // all tags
+  localparam logic [5:0] BEHIND = 6'd38;   // all tags and what changes of a correctionField
+  localparam logic [5:0] CORRECTION_AT = 6'd22, CORRECTION_BYTES = 6'd6;
   localparam logic signed [5:0] OLD_TAG = 6'sd4, OLD_R_TAG = 6'sd8, OLD_BEGIN = 6'sd3, OLD_BEHIND = 6'sd19;
 
-  logic [4:0]  position_q;          // of the byte sent; stays behind the tags
+  logic [5:0]  position_q;          // of the byte sent; stays behind all that changes
   logic signed [5:0] old_q;         // of the frame as it came, see above; less OLD_BEGIN
   logic [31:0] difference_q, difference_d;
+  logic        corrected_q;         // from the first byte of a correctionField on
   logic        keeps_tag, sends_tag, changes;
-  logic        in_tag, in_r_tag, in_new, in_padding, in_fcs, has_old_fcs;
+  logic        in_tag, in_r_tag, in_new, in_correction, in_padding, in_fcs, has_old_fcs;
   logic        in_old, in_old_tag, in_old_r_tag;
   logic        takes;               // a byte of the frame as it came
   tag_e        tag;
   r_tag_e      r_tag;
   logic [15:0] tci, old_tci, new_tci;
   logic [2:0]  r_tag_place;
-  logic [7:0]  new_tag_byte, old_tag_byte, r_tag_byte, old_byte, kept, sent, change, old_fcs;
+  logic [5:0]  correction_place;
+  logic [7:0]  new_tag_byte, old_tag_byte, r_tag_byte, corrected, old_byte, kept, sent, change, old_fcs;
 
   assign tag         = edit_i.tag;
   assign r_tag       = edit_i.r_tag;
-  assign changes     = tag != TAG_KEEP || r_tag != R_TAG_KEEP;
+  assign changes     = tag != TAG_KEEP || r_tag != R_TAG_KEEP || corrected_q;
   assign keeps_tag   = label_i.has_tag && tag inside {TAG_KEEP, TAG_REWRITE};
   assign sends_tag   = keeps_tag || tag == TAG_INSERT;
 
-  assign in_tag      = position_q[4:2] == 3'd3;
-  assign in_r_tag    = r_tag == R_TAG_INSERT && (sends_tag ? position_q inside {[5'd16:5'd21]} : position_q inside {[5'd12:5'd17]});
-  assign in_new      = position_q < 5'd12 || (in_tag && sends_tag) || in_r_tag;
+  assign in_tag      = position_q[5:2] == 4'd3;
+  assign in_r_tag    = r_tag == R_TAG_INSERT && (sends_tag ? position_q inside {[6'd16:6'd21]} : position_q inside {[6'd12:6'd17]});
+  assign in_new      = position_q < 6'd12 || (in_tag && sends_tag) || in_r_tag;
   assign in_fcs      = left_i < length_t'(4);
   assign in_padding  = !in_fcs && left_i < length_t'(4) + length_t'(pad_i);
   assign has_old_fcs = left_i >= length_t'(pad_i);
+
+  // What came with an R-TAG has no correction.
+  assign correction_place = position_q - CORRECTION_AT - (sends_tag ? 6'd4 : 6'd0) - (r_tag == R_TAG_INSERT ? 6'd6 : 6'd0);
+  assign in_correction    = label_i.correction.is_due && correction_place < CORRECTION_BYTES;
 
   assign in_old       = old_q >= OLD_BEGIN && old_q < (keeps_tag ? OLD_BEHIND : OLD_BEHIND - 6'sd4);
   assign in_old_tag   = tag == TAG_REMOVE && old_q[5:2] == OLD_TAG[5:2];
@@ -110,15 +122,28 @@ module pen_editor
 
   pen_lutram_1r1w #(.WIDTH(8), .DEPTH(16)) u_kept (
     .clk_i,
-    .write_i     (data_ready_i && !position_q[4]),
+    .write_i     (data_ready_i && position_q[5:4] == '0),
     .write_addr_i(position_q[3:0]),
     .write_data_i(data_i),
     .read_addr_i (4'(old_q - OLD_BEGIN)),
     .read_data_o (kept)
   );
 
+  pen_correction_end #(.LATE(LATE)) u_correction (
+    .clk_i,
+    .taken_i     (data_ready_i),
+    .position_i  (position_q),
+    .cycles_i    (label_i.correction.cycles),
+    .is_carried_i(label_i.correction.is_carried),
+    .late_cycle_i,
+    .place_i     (correction_place[2:0]),
+    .data_i,
+    .data_o      (corrected)
+  );
+
   always_comb begin
     sent = data_i;
+    if (in_correction) sent = corrected;
     if (tag inside {TAG_INSERT, TAG_REWRITE} && in_tag) sent = new_tag_byte;
     if (in_r_tag) sent = r_tag_byte;
   end
@@ -133,9 +158,10 @@ module pen_editor
 
   always_comb begin
     change = '0;
-    if (in_new) change = sent ^ {8{position_q < 5'd4}};
+    if (in_new) change = sent ^ {8{position_q < 6'd4}};
     if (in_old_tag) change ^= old_tag_byte;
     if (in_old_r_tag) change ^= r_tag_byte;
+    if (in_correction) change ^= sent ^ data_i;
     if (in_padding) change = has_old_fcs ? ~data_i : '0;
     old_fcs      = has_old_fcs ? ~data_i : '0;
     difference_d = crc32_byte(difference_q, change) ^ (in_old ? delayed(old_byte) : '0);
@@ -154,7 +180,7 @@ module pen_editor
 
   always_comb begin
     skip_o = '0;
-    if (position_q == (keeps_tag ? 5'd15 : 5'd11)) begin
+    if (position_q == (keeps_tag ? 6'd15 : 6'd11)) begin
       unique case ({tag == TAG_REMOVE, r_tag == R_TAG_REMOVE})
         2'b00: skip_o = '0;
         2'b01: skip_o = 4'd6;
@@ -169,10 +195,12 @@ module pen_editor
       position_q   <= '0;
       old_q        <= OLD_BEGIN - 6'(DELAY) - 6'(growth(edit_i));
       difference_q <= '0;
+      corrected_q  <= 1'b0;
     end else if (data_ready_i) begin
       if (position_q != BEHIND) position_q <= position_q + 1'b1;
       if (old_q != OLD_BEHIND) old_q <= old_q + 1'b1;
       difference_q <= difference_d;
+      if (in_correction) corrected_q <= 1'b1;
     end
   end
 
@@ -181,7 +209,8 @@ module pen_editor
 
 `ifdef FORMAL
   // Contract, of frames of any length and content, however the transmitter pauses: 1. each byte of the frame as it came is
-  // taken once and leaves as it came, but for tags and, if anything is edited, the FCS; a new VLAN tag stands behind the
+  // taken once and leaves as it came, but for tags, what pen_correction_end gives for the bytes of a correctionField and, if
+  // anything is edited, the FCS; a new VLAN tag stands behind the
   // addresses, a new R-TAG behind the VLAN tag or else the addresses, the padding before the FCS; 2. from where both frames are
   // at the same byte and all of their begins has been counted, with a difference of their CRC that is the D above, this stays what they differ by, up to the FCS, which takes it away: the remainder of the
   // CRC over the frame as it goes is that over the frame as it came. With padding the latter's difference from F_REMAINDER
@@ -190,7 +219,7 @@ module pen_editor
   //
   // The difference of two CRC is the CRC of how the bytes differ.
 `ifdef FORMAL_SHORT  // one frame, without a pause of the transmitter, so that it is soon over
-  localparam length_t F_SHORTEST = 11'd20;
+  localparam length_t F_SHORTEST = 11'd36;
 `else
   localparam length_t F_SHORTEST = 11'd64;  // of one that is changed
 `endif
@@ -213,6 +242,7 @@ module pen_editor
   logic             f_pause, f_is_sent, f_joined, f_begins;
   growth_t          f_growth;
   length_t          f_head, f_r_tag_at;     // bytes before what is left out; before a new R-TAG
+  length_t          f_correction_at;        // before a correctionField
   length_t          f_counted;              // bytes sent when the begins of both frames are in the difference
   length_t          f_not_came;             // bytes sent that are none of the frame as it came
 
@@ -232,6 +262,7 @@ module pen_editor
   assign f_growth   = growth(edit_i);
   assign f_head     = keeps_tag ? 11'd16 : 11'd12;
   assign f_r_tag_at = sends_tag ? 11'd16 : 11'd12;
+  assign f_correction_at = f_r_tag_at + 11'd10 + (r_tag == R_TAG_INSERT ? 11'd6 : 11'd0);
   assign f_left_out = (tag == TAG_REMOVE ? 4'd4 : 4'd0) + (r_tag == R_TAG_REMOVE ? 4'd6 : 4'd0);
   assign f_is_sent  = data_ready_i && !start_i;
   assign f_pause    = f_sent_q >= f_head && f_left_out_q != f_left_out;
@@ -299,6 +330,11 @@ module pen_editor
       assume (edit_i == f_edit_q && pad_i == f_pad_q);
       assume (!f_labelled_q || (label_i == f_label_q && translate_i == f_translate_q));
       assume (left_i == f_to_send_q - 1'b1);
+`ifdef FORMAL_SHORT
+      assume (!in_correction || !(in_padding || in_fcs));
+`else
+      assume (!label_i.correction.is_due || f_length_q >= F_SHORTEST);
+`endif
       assume (!data_ready_i || f_to_send_q != '0);
       // Nothing moves but with a byte that is sent, so a pause in which the tag that is left out is counted changes nothing.
       assume (!f_pause || !data_ready_i);
@@ -313,7 +349,7 @@ module pen_editor
         else if (r_tag == R_TAG_INSERT && f_sent_q >= f_r_tag_at && f_sent_q < f_r_tag_at + 11'd6)
           assert (data_o == f_r_tag[3'(f_sent_q - f_r_tag_at)] && !data_ready_o);
         else if (f_to_send_q > 11'd4 && f_to_send_q <= 11'd4 + length_t'(f_pad_q)) assert (data_o == '0);
-        else if (f_to_send_q > 11'd4 || !changes) assert (data_o == data_i && data_ready_o);
+        else if (f_to_send_q > 11'd4 || !changes) assert (data_o == (in_correction ? corrected : data_i) && data_ready_o);
       end
       if (f_to_send_q == '0) begin
         assert (f_taken_q == f_length_q - length_t'(f_pad_q) - length_t'(signed'(f_growth)));
@@ -325,8 +361,10 @@ module pen_editor
       assert (f_sent_q + f_to_send_q == f_length_q && f_length_q <= 11'd2010);
       assert (f_length_q >= (changes ? F_SHORTEST : 11'd20));
       assert (f_sent_q <= f_length_q);
-      assert (position_q == (f_sent_q > 11'd22 ? 5'd22 : f_sent_q[4:0]));
+      assert (position_q == (f_sent_q > length_t'(BEHIND) ? BEHIND : f_sent_q[5:0]));
       assert (old_q == (f_sent_q >= f_counted ? OLD_BEHIND : 6'(f_sent_q) - 6'sd8 - 6'(f_growth)));
+      assert (corrected_q == (label_i.correction.is_due && f_sent_q > f_correction_at));
+      assert (!in_correction || (f_sent_q >= f_correction_at && f_sent_q < f_correction_at + 11'd6));
       assert (f_left_out_q <= f_left_out);
       if (f_sent_q < 11'd12) assert (f_left_out_q == '0);
       if (f_sent_q >= 11'd2 && f_sent_q < f_head) assert (f_left_out_q == '0);
@@ -344,6 +382,7 @@ module pen_editor
       for (int unsigned each = 0; each < 4; each++)
         for (int unsigned other = 0; other < 3; other++)
           cover (tag == tag_e'(each) && r_tag == r_tag_e'(other) && f_to_send_q == '0 && f_pad_q == '0);
+      for (int unsigned each = 0; each < 4; each++) cover (corrected_q && tag == tag_e'(each) && f_to_send_q == '0);
       for (int unsigned pad = 1; pad < 11; pad++) cover (f_pad_q == 4'(pad) && f_to_send_q == '0);
     end
   end

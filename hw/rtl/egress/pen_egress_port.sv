@@ -24,7 +24,7 @@ module pen_egress_port
   input  logic          init_busy_i,
   input  init_index_t   init_index_i,
   input  port_t         turn_i,
-  input  cycle_t        late_cycle_i,   // what the count of cycles was LATE cycles ago
+  input  long_cycle_t   late_cycle_i,   // what the count of cycles was LATE cycles ago
   input  enqueue_t      enqueue_i,
   // Gates of this port: the states now, and what pen_queue needs of the next cycle
   input  logic [CLASSES-1:0]    open_i,
@@ -115,7 +115,7 @@ module pen_egress_port
     .rst_i,
     .init_busy_i,
     .init_index_i,
-    .late_cycle_i,
+    .late_cycle_i    (cycle_t'(late_cycle_i)),
     .enqueue_i,
     .tx_ready_i      (tx_ready && !stamp_valid_i),
     .open_next_i,
@@ -228,14 +228,21 @@ module pen_egress_port
     assign skip         = '0;
 
     logic unused_edit;
-    assign unused_edit = &{1'b0, edit, frame_label, pad};
+    assign unused_edit = &{1'b0, edit, frame_label, pad, late_cycle_i};
   end else begin : gen_editor
-    pen_editor u_editor (
+    label_t label_here;
+    always_comb begin
+      label_here = frame_label;
+      if (HOST) label_here.correction.is_due = 1'b0;
+    end
+
+    pen_editor #(.LATE(LATE)) u_editor (
       .clk_i,
       .start_i     (start),
       .edit_i      (edit),
       .translate_i (frame_label.translate[PORT]),
-      .label_i     (frame_label),
+      .label_i     (label_here),
+      .late_cycle_i,
       .pad_i       (pad),
       .data_valid_i(data_valid),
       .data_i      (data),

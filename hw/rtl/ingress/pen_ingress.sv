@@ -31,6 +31,7 @@ module pen_ingress #(
   input  pen_pkg::table_write_t             table_i,         // held until table_ready_o
   output logic                              table_ready_o,
   input  logic                              awake_i,         // settings may change
+  input  logic [PORTS-1:0]                  delimiter_i,     // see pen_mac_rx_fifo
   input  pen_pkg::rx_beat_t [PORTS-1:0]     beat_i,
   input  logic [PORTS-1:0]                  beat_valid_i,
   output logic [PORTS-1:0]                  beat_ready_o,
@@ -90,6 +91,10 @@ module pen_ingress #(
     pen_clock_gate u_gate (.clk_i, .active_i(awake_i || port_busy[p]), .clk_o(port_clk));
 `endif
 
+    // Its first byte comes later, and the next delimiter long after the field.
+    long_cycle_t arrival_q;
+    always_ff @(posedge clk_i) if (delimiter_i[p]) arrival_q <= time_ns_i[32:3];
+
     host_way_t way;
     pen_config_pkg::ingress_port_config_t port_config;
 
@@ -110,6 +115,7 @@ module pen_ingress #(
       .config_i      (port_config),
       .beat_i        (beat_i[p]),
       .beat_valid_i  (beat_valid_i[p]),
+      .arrival_i     (arrival_q),
       .way_i         (way),
       .beat_ready_o  (beat_ready_o[p]),
       .write_o       (port_write[p]),
@@ -171,6 +177,7 @@ module pen_ingress #(
     logic       is_priority_tagged;
     logic       has_r_tag;
     logic [15:0] sequence_number;
+    correction_t correction;
     logic [3:0] pcp_dei;
     logic [11:0] vlan_id;
     class_t     traffic_class;
@@ -225,6 +232,7 @@ module pen_ingress #(
     is_priority_tagged: request_1_q.is_priority_tagged,
     has_r_tag:        request_1_q.has_r_tag,
     sequence_number:  request_1_q.sequence_number,
+    correction:       request_1_q.correction,
     pcp_dei:          request_1_q.pcp_dei,
     vlan_id:          request_1_q.vlan_id,
     traffic_class:    request_1_q.way.direct ? request_1_q.way.traffic_class : request_1_q.traffic_class,
@@ -353,11 +361,19 @@ module pen_ingress #(
     end
   end
 
+  // Only of what came from a wire it is known when.
+  correction_t correction_5;
+  always_comb begin
+    correction_5 = record_5.correction;
+    if (record_5.direct || !config_i.ptp_correction[port_q[5]] || HOST_PORT[port_q[5]]) correction_5.is_due = 1'b0;
+  end
+
   label_write_t label_5;
   assign label_5 = '{
     valid: record_5_valid && record_5.mac_reason == '0 && !record_5.store_full,
     frame: record_5.frame,
     value: '{
+      correction:         correction_5,
       translate:          config_i.vlan_translation,
       has_tag:            record_5.has_tag,
       sequence_number:    record_5.sequence_number,

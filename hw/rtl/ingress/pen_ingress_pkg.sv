@@ -31,6 +31,7 @@ package pen_ingress_pkg;
     logic         is_priority_tagged;
     logic         has_r_tag;
     logic [15:0]  sequence_number;     // of that
+    correction_t  correction;
     logic         ipv4;
     logic         has_ports;           // the last 32 bits of ipv4_fields mean something
     logic [103:0] ipv4_fields;

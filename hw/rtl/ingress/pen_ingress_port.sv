@@ -16,6 +16,7 @@ module pen_ingress_port (
   input  pen_config_pkg::ingress_port_config_t config_i,
   input  pen_pkg::rx_beat_t               beat_i,
   input  logic                            beat_valid_i,
+  input  pen_pkg::long_cycle_t            arrival_i,      // of that frame; see pen_correction_begin
   input  pen_pkg::host_way_t              way_i,          // of the frame that the beat belongs to
   output logic                            beat_ready_o,
   output pen_pkg::store_write_t           write_o,
@@ -160,6 +161,18 @@ module pen_ingress_port (
     .header_o(header)
   );
 
+  correction_t correction;
+
+  pen_correction_begin u_correction (
+    .clk_i,
+    .clear_i     (state_q == LEARN || state_q == DISCARD),
+    .valid_i     (state_q == FRAME && accept),
+    .type_valid_i(header.type_valid),
+    .last_two_i  (header.last_two),
+    .arrival_i,
+    .correction_o(correction)
+  );
+
   always_ff @(posedge clk_i) begin
     if (state_q == FRAME && accept) begin
       if (header.position == 5'd0) begin
@@ -220,6 +233,7 @@ module pen_ingress_port (
       is_priority_tagged:  priority_tagged_q,
       has_r_tag:           header.has_r_tag,
       sequence_number:     header.sequence_number,
+      correction:          correction,
       ipv4:                header.ipv4,
       has_ports:           header.has_ports,
       ipv4_fields:         header.ipv4_fields,

@@ -812,10 +812,10 @@ module pen_nic_port
   logic [1:0]       port_which;
   class_t           port_class;
   logic [TURNS-1:0][31:0] port_data;
-  cycle_t           late_cycle_q;
+  long_cycle_t      late_cycle_q;
   logic             stream_valid, stream_last, stream_user, stamp_ready;  // of a port that is a host's
   logic [7:0]       stream_data;
-  always_ff @(posedge clk_i) late_cycle_q <= time_ns_i[30:3];
+  always_ff @(posedge clk_i) late_cycle_q <= time_ns_i[32:3];
   assign port_ack[1]  = port_read[1];
   assign port_data[1] = '0;
 

@@ -370,6 +370,7 @@ module pen_switch
     .port_config_i(ingress_port_config),
     .table_i      (ingress_table),
     .table_ready_o(ingress_table_ready),
+    .delimiter_i  (delimiter),
     .beat_i       (beat),
     .awake_i      (awake),
     .beat_valid_i (beat_valid),
@@ -571,12 +572,12 @@ module pen_switch
 
   // The count of cycles and the start of the tables go from each egress port on to the next, so that none hangs on a wire
   // across the device. Each knows how late the count comes; the first frame comes long after the start.
-  cycle_t [PORTS-1:0]       late_cycle_q;
+  long_cycle_t [PORTS-1:0]  late_cycle_q;
   logic [PORTS-1:0]         late_busy_q;
   init_index_t [PORTS-1:0]  late_index_q;
   always_ff @(posedge clk_i) begin
     for (int unsigned p = 0; p < PORTS; p++) begin
-      late_cycle_q[p] <= p == 0 ? time_ns[30:3] : late_cycle_q[p-1];
+      late_cycle_q[p] <= p == 0 ? time_ns[32:3] : late_cycle_q[p-1];
       late_busy_q[p]  <= rst_i || (p == 0 ? init_busy_q : late_busy_q[p-1]);
       late_index_q[p] <= p == 0 ? init_index_q : late_index_q[p-1];
     end

@@ -244,7 +244,7 @@ async def settings_after_reset(dut):
     assert found["class_of_pcp"] == [1, 0, 6, 7, 2, 3, 4, 5]
     assert found["class_of_untagged"] == 5
     assert found["pcp_of_untagged"] == found["vlan_tagging"] == found["vlan_translation"] == 0
-    assert found["r_tag_removal"] == 0
+    assert found["r_tag_removal"] == found["ptp_correction"] == 0
     assert found["ats_classes"] == 0xC0
     assert found["ats_overhead_bytes"] == 20
     assert found["processing_delay_max_ns"] == dut.PROCESSING_DELAY_MAX_NS.value.to_unsigned()
@@ -274,6 +274,7 @@ async def every_setting_reaches_the_switch(dut):
         0x160: ("vlan_tagging", None, (1 << ports) - 1),
         0x168: ("vlan_translation", None, (1 << ports) - 1),
         0x16C: ("r_tag_removal", None, (1 << ports) - 1),
+        0x170: ("ptp_correction", None, (1 << ports) - 1),
         0x164: ("pcp_of_untagged", None, 7),
         0x110: ("ats_classes", None, 255),
         0x114: ("ats_overhead_bytes", None, 255),
@@ -303,7 +304,8 @@ async def every_setting_reaches_the_switch(dut):
         else:
             expected[name][place] = value & mask
         assert settings(dut) == expected, hex(addr)
-        if name not in ("port_enable", "gate_enable", "vlan_tagging", "vlan_translation", "r_tag_removal"):
+        masks = "port_enable", "gate_enable", "vlan_tagging", "vlan_translation", "r_tag_removal", "ptp_correction"
+        if name not in masks:
             assert await bench.read(addr) == value & mask
     assert dut.send_reset_o.value == 0
     for _ in range(10):

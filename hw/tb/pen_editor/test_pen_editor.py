@@ -11,6 +11,8 @@ from runner import run_module
 from structs import pack
 from tags import INSERT, KEEP, R_INSERT, R_KEEP, R_REMOVE, REMOVE, REWRITE, SHORTEST, growth
 
+LABEL_BYTES = 40  # it is that of the frame while these are sent
+
 
 def with_fcs(body):
     return body + zlib.crc32(body).to_bytes(4, "little")
@@ -37,6 +39,7 @@ class Bench:
             "edit_i",
             "translate_i",
             "label_i",
+            "late_cycle_i",
             "pad_i",
             "data_valid_i",
             "data_i",
@@ -47,8 +50,8 @@ class Bench:
         cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start())
         await FallingEdge(dut.clk_i)
 
-    async def send(self, came, length, edit, translate, label, pad=0):
-        """What leaves of a frame, in so many bytes."""
+    async def send(self, came, length, edit, translate, label, pad=0, added=0):
+        """What leaves of a frame, in so many bytes; this is the count of cycles that is added to its correction."""
         dut = self.dut
         dut.start_i.value = 1
         dut.edit_i.value = edit
@@ -66,6 +69,9 @@ class Bench:
                 await FallingEdge(dut.clk_i)
             dut.data_ready_i.value = 1
             dut.left_i.value = length - 1 - n
+            dut.late_cycle_i.value = added if n == 4 else random.getrandbits(30)
+            if n >= LABEL_BYTES:
+                dut.label_i.value = random.getrandbits(len(dut.label_i))
             dut.data_valid_i.value = int(at < len(came))
             dut.data_i.value = came[at] if at < len(came) else random.getrandbits(8)
             await cocotb.triggers.Timer(1, "ns")
@@ -83,8 +89,24 @@ def r_tag_of(number):
     return b"\xf1\xc1\0\0" + number.to_bytes(2, "big")
 
 
-def draw(tag, r_tag):
-    """A frame, what should leave of it, and what the editor is told: edit, translation, label, padding."""
+def draw_message():
+    """The begin of an event message, what it becomes, and what the editor is told: correction and count of cycles."""
+    field = random.choice((0, 0xFF, 0x7FFE, 0xFFFF, random.getrandbits(16))) << 48
+    field |= random.choice((0, (1 << 48) - 1, (1 << 48) - random.randrange(1 << 30), random.getrandbits(48)))
+    arrival = random.getrandbits(30)
+    inside = random.choice((1, 100, random.randrange(1 << 27), (1 << 29) - 1))
+    correction = {
+        "is_due": 1,
+        "is_carried": int(field >> 48 & 0xFF == 0xFF),
+        "cycles": ((field >> 19 & 0x1FFF_FFFF) - arrival) % (1 << 30),
+    }
+    head = b"\x88\xf7" + random.randbytes(8)
+    sum_ = (field + (inside << 19)) % (1 << 64)
+    return head + field.to_bytes(8, "big"), head + sum_.to_bytes(8, "big"), correction, (arrival + inside) % (1 << 30)
+
+
+def draw(tag, r_tag, corrects=None):
+    """A frame, what should leave of it, and what the editor is told: edit, translation, label, padding, cycles."""
     pcp, dei, vlan = random.randrange(8), random.randrange(2), random.randrange(1, 4095)
     has_tag = tag in (REMOVE, REWRITE) or (tag == KEEP and random.random() < 0.5)
     is_priority_tagged = has_tag and random.random() < 0.5
@@ -95,18 +117,25 @@ def draw(tag, r_tag):
     r_old = r_tag_of(number) if r_tag == R_REMOVE else b""
     least = SHORTEST - 4 - len(addresses + old + r_old)
     size = random.choice((*range(least, least + 12), random.randrange(least, 200), 1500))
-    rest = random.randbytes(size)
+    correction = {"is_due": 0, "is_carried": random.randrange(2), "cycles": random.getrandbits(30)}
+    rest, added = random.randbytes(size), 0
+    new_rest = rest
+    # What came with an R-TAG has none.
+    if r_tag != R_REMOVE and (random.random() < 0.4 if corrects is None else corrects):
+        message, new_message, correction, added = draw_message()
+        rest, new_rest = message + rest[len(message) :], new_message + rest[len(message) :]
     came = addresses + old + r_old + rest
     written = vlan_tag(egress_pcp, dei, egress_vlan) if translate else vlan_tag(pcp, dei, vlan)
     new = {KEEP: old, REMOVE: b"", INSERT: written, REWRITE: written}[tag]
     new += r_tag_of(number) if r_tag == R_INSERT else b""
-    wanted = (addresses + new + rest).ljust(SHORTEST - 4, b"\0")
+    wanted = (addresses + new + new_rest).ljust(SHORTEST - 4, b"\0")
     pad = len(wanted) - len(addresses + new + rest)
     label = pack(
         "label", has_tag=int(has_tag), is_priority_tagged=int(is_priority_tagged), pcp=pcp, dei=dei, vlan_id=vlan,
         egress_pcp=egress_pcp, egress_vlan_id=egress_vlan, sequence_number=number,
+        correction=pack("correction", **correction),
     )  # fmt: skip
-    return with_fcs(came), with_fcs(wanted), pack("edit", r_tag=r_tag, tag=tag), translate, label, pad
+    return with_fcs(came), with_fcs(wanted), pack("edit", r_tag=r_tag, tag=tag), translate, label, pad, added
 
 
 EDITS = [(tag, r_tag) for tag in (KEEP, REMOVE, INSERT, REWRITE) for r_tag in (R_KEEP, R_INSERT, R_REMOVE)]
@@ -119,7 +148,7 @@ async def every_edit_leaves_a_frame_with_its_own_fcs(dut):
     pads = set()
     for edit in EDITS * 40:
         came, wanted, *told = draw(*edit)
-        pads.add(told[-1])
+        pads.add(told[-2])
         assert await bench.send(came, len(wanted), *told) == wanted, f"edit {edit}"
     assert pads == {*range(11)}
 

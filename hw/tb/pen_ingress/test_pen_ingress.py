@@ -26,6 +26,7 @@ from ingress_model import (
     Ats,
     Fdb,
     FdbEntry,
+    begun,
     fdb_set,
     join,
     pack,
@@ -35,6 +36,7 @@ from ingress_model import (
     unpack,
 )
 from runner import run_module
+from structs import unpack as struct_of
 from tags import INSERT, KEEP, R_INSERT, R_KEEP, R_REMOVE, REMOVE, REWRITE
 
 from penstock._engine import ats_rate
@@ -66,6 +68,7 @@ class Bench:
         self.fdb = Fdb(self.sets)
         self.vlans, self.untagged, self.translations = {1: 0xFF}, {1: 0xFF}, {}
         self.labels = {}  # by first cell
+        self.delimiters = {}  # cycle: ports
         self.stream_of = {}
         self.numbers = {}  # stream: that its next frame gets; others are not numbered
         self.learnt = []  # (cycle from which it counts, set, way, entry)
@@ -84,6 +87,7 @@ class Bench:
             "class_of_pcp": [1, 0, 6, 7, 2, 3, 4, 5], "class_of_untagged": 5, "ats_classes": 0xC1,
             "pcp_of_untagged": rng.randrange(8), "vlan_tagging": rng.getrandbits(self.ports),
             "vlan_translation": rng.getrandbits(self.ports), "r_tag_removal": rng.getrandbits(self.ports),
+            "ptp_correction": rng.getrandbits(self.ports),
             "ats_overhead_bytes": 20,
             "processing_delay_max_ns": rng.choice((0, 150, 333, 20_000)), "learning_enable": 1,
             "aging_period_ms": 100_000, "reserved_to_host": 0,
@@ -103,6 +107,7 @@ class Bench:
             "turn_i",
             "time_ns_i",
             "table_i",
+            "delimiter_i",
             "beat_i",
             "beat_valid_i",
             "way_i",
@@ -148,6 +153,8 @@ class Bench:
 
     def send(self, port, start, frame):
         """Bytes of a frame arrive one a cycle from `start` on."""
+        frame.arrival = max(start, self.cycle + 1)
+        self.delimiters[frame.arrival] = self.delimiters.get(frame.arrival, 0) | 1 << port
         for i, byte in enumerate(frame.data):
             last = i == len(frame.data) - 1
             beat = pack(
@@ -171,6 +178,7 @@ class Bench:
             beats.append(fifo[0][1] if there else 0)
         dut.turn_i.value = turn
         dut.time_ns_i.value = self.now
+        dut.delimiter_i.value = self.delimiters.pop(self.cycle, 0)
         dut.beat_valid_i.value = valid
         dut.beat_i.value = join(beats, 13)
         dut.alloc_valid_i.value = int(bool(self.free))
@@ -257,6 +265,10 @@ class Bench:
                         self.numbers[stream] = (number + 1) % 0x10000
                     want["edit"] = self.edits(frame, vlan, number)
                     want["label"] = self.label(frame, vlan, number)
+                    want["correction"] = None
+                    if frame.correction is not None and self.config["ptp_correction"] >> port & 1:
+                        arrival = frame.arrival + self.time_offset_ns // 8
+                        want["correction"] = begun(frame.correction, arrival % (1 << 30))
                     if stream is not None and self.config["ats_classes"] >> want["traffic_class"] & 1:
                         want["shaped"] = 1
                         if not self.starving:
@@ -325,7 +337,11 @@ class Bench:
                     want.pop("length")
             if "label" in want:
                 label, (above, number, tag) = self.labels[got["frame"]], want.pop("label")
-                assert (label >> 48, label & 0xFFFFFFFF) == (above, tag)
+                assert (label >> 48 & 0x1FF, label & 0xFFFFFFFF) == (above, tag)
+                correction = want.pop("correction")
+                found = struct_of("correction", label >> 57)
+                assert found["is_due"] == (correction is not None)
+                assert correction is None or found == correction
                 assert number is None or label >> 32 & 0xFFFF == number
             wrong = {name: (got[name], value) for name, value in want.items() if got[name] != value}
             assert not wrong, f"(got, expected): {wrong}\n{got}\n{frame}"

@@ -8,8 +8,9 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
-from ingress_model import PORT_CONFIG, RX_BEAT, STORE_WRITE, Frame, join, pack, random_frame, unpack
+from ingress_model import PORT_CONFIG, RX_BEAT, STORE_WRITE, Frame, begun, join, pack, random_frame, unpack
 from runner import run_module
+from structs import STRUCTS
 
 CELL = 128
 ANSWER = 5  # cycles from a question about a stream to its answer
@@ -19,7 +20,7 @@ REQUEST = (
     ("operation", 3), ("mac_reason", 3), ("store_full", 1), ("short_gap", 1), ("has_cells", 1), ("traffic_class", 3),
     ("frame", 12), ("words", 8), ("length", 11), ("age", 4), ("destination_address", 48), ("source_address", 48),
     ("vlan_id", 12), ("has_tag", 1), ("pcp_dei", 4), ("is_priority_tagged", 1),
-    ("has_r_tag", 1), ("sequence_number", 16), ("ipv4", 1), ("has_ports", 1),
+    ("has_r_tag", 1), ("sequence_number", 16), *STRUCTS["correction"], ("ipv4", 1), ("has_ports", 1),
     ("ipv4_fields", 104), ("is_stream", 1), ("stream", 12), *WAY,
 )  # fmt: skip
 ADDRESSES = [0x0180C2000000, 0x01005E000001, *(random.getrandbits(40) << 1 for _ in range(3)), *range(6)]
@@ -51,6 +52,7 @@ class Bench:
             PORT_CONFIG, port_enable=int(enable), learning_enable=int(learning), port_vlan_id=self.vlan,
             class_of_pcp=join(self.classes, 3), class_of_untagged=self.untagged, identify_enable=identify << 1,
             max_frame_bytes=1522, pcp_of_untagged=self.pcp_of_untagged)  # fmt: skip
+        dut.arrival_i.value = 0
         for name in ("turn_i", "beat_i", "beat_valid_i", "alloc_valid_i", "alloc_cell_i", "found_i", "found_stream_i"):
             getattr(dut, name).value = 0
         dut.rst_i.value = dut.init_busy_i.value = 1
@@ -132,6 +134,8 @@ class Bench:
     async def send(self, frame, idle=0.0, alloc=lambda: True):
         """A frame goes in; its record and what was stored are checked."""
         self.asked, self.stream, self.record = [], None, None
+        self.arrival = random.getrandbits(30)
+        self.dut.arrival_i.value = self.arrival
         begin, waited = self.cycle, 0
         for i, byte in enumerate(frame.data):
             last = i == len(frame.data) - 1
@@ -195,6 +199,10 @@ class Bench:
         assert (record["has_tag"], record["pcp_dei"]) == (int(frame.tag is not None), pcp_dei)
         assert record["has_r_tag"] == int(frame.sequence_number is not None)
         assert not record["has_r_tag"] or record["sequence_number"] == frame.sequence_number
+        assert record["is_due"] == int(frame.correction is not None)
+        if frame.correction is not None:
+            correction = begun(frame.correction, self.arrival)
+            assert {name: record[name] for name in correction} == correction
         assert record["is_priority_tagged"] == int(frame.tag is not None and frame.tag[1] == 0)
         assert (record["destination_address"], record["source_address"]) == (frame.destination, frame.source)
         assert record["ipv4"] == int(frame.ipv4 is not None)

@@ -57,6 +57,11 @@ class Port(Table):
     r_tag_removal: Switch = Field(
         default=False, description="Whether frames leave without an R-TAG, the sequence number of IEEE 802.1CB."
     )
+    ptp_correction: Switch = Field(
+        default=False,
+        description="Whether PTP event messages that come in here get the time that they are inside, in their "
+        "correctionField: the bridge is an end-to-end transparent clock of IEEE 1588.",
+    )
     max_residence: ByClass[Residence] = Field(
         default_factory=dict, description="As of the bridge's ATS classes, by class."
     )

@@ -135,6 +135,7 @@ def _bridge(
     untagged: defaultdict[int, set[int]] = defaultdict(set)
     translating: set[int] = set()
     removing: set[int] = set()
+    correcting: set[int] = set()
     for key, port in settings.port.items():
         with report.part():
             number = index(draft, (*path, "port", key), key, ports, "port")
@@ -147,6 +148,8 @@ def _bridge(
                 translating.add(number)
             if port.r_tag_removal:
                 removing.add(number)
+            if port.ptp_correction:
+                correcting.add(number)
             for vlan in port.untagged:
                 untagged[vlan].add(number)
             for class_key, value in port.max_residence.items():
@@ -190,6 +193,7 @@ def _bridge(
         translations=translations_of(draft, path, settings),
         pcp_of_untagged=settings.pcp_of_untagged,
         r_tag_removal_ports=frozenset(removing),
+        ptp_correction_ports=frozenset(correcting),
         has_host=settings.host,
         gates=shapers.gates,
         credit=shapers.credit,

@@ -117,6 +117,7 @@ class Bridge(Egress):
     translations: Mapping[int, Translation] = field(default_factory=dict)  # by VLAN
     pcp_of_untagged: int = 0  # with which an untagged frame gets a tag
     r_tag_removal_ports: frozenset[int] = frozenset()  # from which frames leave without an R-TAG
+    ptp_correction_ports: frozenset[int] = frozenset()  # whose PTP event messages get the time that they are inside
     has_host: bool = False  # the last port is a host port
 
     @property

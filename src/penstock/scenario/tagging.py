@@ -17,16 +17,20 @@ Edit = Literal["keep", "remove", "insert", "rewrite"]
 
 
 def check_port_tags(draft: Draft, path: KeyPath, port: model.Port, kind: NodeKind, settings: model.Bridge) -> None:
-    """Whether the bridge can do what is said of the tags at a port of it."""
+    """Whether the bridge can do what is said of the tags and corrections at a port of it."""
     if port.untagged and not port.tagging:
         draft.report.refuse((*path, "untagged"), "the port sends frames as they came", "tagging = true beside it")
     if port.translation and not port.tagging:
         draft.report.refuse((*path, "translation"), "the port sends frames as they came", "tagging = true beside it")
     if port.translation and not settings.translations:
         draft.report.refuse((*path, "translation"), "the bridge translates no VLAN", "translations of the bridge")
-    for key, is_set in (("tagging", port.tagging), ("r_tag_removal", port.r_tag_removal)):
+    for key, is_set, does in (
+        ("tagging", port.tagging, "tag frames"),
+        ("r_tag_removal", port.r_tag_removal, "tag frames"),
+        ("ptp_correction", port.ptp_correction, "correct messages"),
+    ):
         if is_set and (draft.nodes in REAL or kind == "own"):
-            draft.report.refuse((*path, key), "only models and hardware tag frames", 'nodes = "model" or "rtl"')
+            draft.report.refuse((*path, key), f"only models and hardware {does}", 'nodes = "model" or "rtl"')
         if is_set and settings.switching == "cut_through":
             what = "a frame that is sent on before it is whole leaves as it came"
             draft.report.refuse((*path, key), what, 'switching = "store_and_forward"')

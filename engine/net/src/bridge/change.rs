@@ -32,6 +32,8 @@ pub enum Change {
     VlanTranslation(u64),
     /// Ports from which frames leave without an R-TAG.
     RTagRemoval(u64),
+    /// Ports of which event messages of PTP get the time that they were inside.
+    PtpCorrection(u64),
     /// Bit k: class k.
     AtsClasses(u8),
     MaxFrameBytes(u16),
@@ -133,6 +135,7 @@ impl Bridge {
             | Change::VlanTagging(_)
             | Change::VlanTranslation(_)
             | Change::RTagRemoval(_)
+            | Change::PtpCorrection(_)
             | Change::Numbering { .. }
             | Change::AtsClasses(_)
             | Change::Identify(_)

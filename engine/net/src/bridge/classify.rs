@@ -128,6 +128,8 @@ pub(super) struct Tagging {
     number: Option<u16>,
     /// That send without an R-TAG.
     r_tag_removal: u64,
+    /// Its copies get the time that it was inside.
+    pub is_corrected: bool,
 }
 
 impl Tagging {
@@ -282,7 +284,14 @@ impl Classification {
             has_r_tag: seen.header.has_r_tag,
             number: None,
             r_tag_removal: egress.map_or(0, |egress| egress.r_tag_removal),
+            is_corrected: self.is_corrected(seen),
         }
+    }
+
+    /// Whether its copies get the time that it was inside: an event message that came from a wire and is not led.
+    pub fn is_corrected(&self, seen: &Seen) -> bool {
+        let egress = self.egress.filter(|_| self.led_to().is_none() && seen.header.host.is_none());
+        seen.header.is_ptp_event && egress.is_some_and(|egress| egress.ptp_correction >> seen.port & 1 == 1)
     }
 
     /// Whether its source address goes to the database.

@@ -47,6 +47,8 @@ pub struct BridgeConfig {
     pub vlan_translation: u64,
     /// Bit p: frames leave port p without an R-TAG.
     pub r_tag_removal: u64,
+    /// Bit p: event messages of PTP that come to port p get the time that they were inside.
+    pub ptp_correction: u64,
     pub ats_classes: Vec<u8>,
     pub max_frame_bytes: u16,
     /// That ATS counts around a frame; the hardware knows none below zero.
@@ -321,6 +323,7 @@ impl Default for BridgeConfig {
             vlan_tagging: 0,
             vlan_translation: 0,
             r_tag_removal: 0,
+            ptp_correction: 0,
             ats_classes: vec![6, 7],
             max_frame_bytes: 1522,
             overhead_bytes: 20,

@@ -92,6 +92,7 @@ impl Bridge {
             }
             None => Tagging::default(),
         };
+        out.is_corrected = tagging.is_corrected;
         if way.is_shaped {
             let shape = match facts.as_ref().and_then(|facts| facts.shape) {
                 Some(shape) => shape,

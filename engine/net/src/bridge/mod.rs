@@ -107,6 +107,8 @@ pub struct Judgement {
     pub shaped: bool,
     /// Its address has detours: where it goes counts, whatever the route of its stream.
     pub is_led: bool,
+    /// Its copies for other ports than the host's get the time that it was inside.
+    pub is_corrected: bool,
     /// When it was decided.
     pub decided: Tick,
     /// Egress ports that are to select at another tick than before, which [`Bridge::wakes`] tells.
@@ -311,6 +313,12 @@ impl Bridge {
     #[inline(always)]
     pub fn due(&self, egress: u16) -> Tick {
         self.ports.get(egress).due
+    }
+
+    /// How long a frame was inside, in units of 2^-16 ns, from its first byte behind the delimiter at one port to that at
+    /// another.
+    pub fn residence(&self, came: Tick, leaves: Tick) -> u64 {
+        self.clock.units(leaves.saturating_sub(came))
     }
 
     /// Frames that have arrived and are not judged, and copies that are queued.

@@ -50,6 +50,8 @@ pub(super) struct Tables {
     vlan_translation: u64,
     /// Ports from which frames leave without an R-TAG.
     r_tag_removal: u64,
+    /// Ports of which event messages of PTP get the time that they were inside.
+    ptp_correction: u64,
     sequence_generator: SequenceGenerator,
 }
 
@@ -92,6 +94,7 @@ pub(super) struct Egress {
     pub vlan_tagging: u64,
     pub vlan_translation: u64,
     pub r_tag_removal: u64,
+    pub ptp_correction: u64,
 }
 
 impl Tables {
@@ -121,6 +124,7 @@ impl Tables {
             vlan_tagging: config.vlan_tagging,
             vlan_translation: config.vlan_translation,
             r_tag_removal: config.r_tag_removal,
+            ptp_correction: config.ptp_correction,
             sequence_generator: sequence_generator(config, streams),
             streams: stream_table(ports, config, ipv4_mask, streams)?,
             port_enable: config.port_enable,
@@ -165,10 +169,11 @@ impl Tables {
         self.vlans.get(&vlan).copied().unwrap_or_default()
     }
 
-    /// Some port edits what it sends.
+    /// Some port edits what it sends, or sends what is corrected.
     #[inline(always)]
     pub fn edits(&self) -> bool {
-        (self.vlan_tagging | self.r_tag_removal) & self.all_ports != 0 || self.sequence_generator.is_any()
+        (self.vlan_tagging | self.r_tag_removal | self.ptp_correction) & self.all_ports != 0
+            || self.sequence_generator.is_any()
     }
 
     /// The number of a frame of a stream whose frames are numbered.
@@ -201,6 +206,7 @@ impl Tables {
             Change::VlanTagging(mask) => self.vlan_tagging = mask,
             Change::VlanTranslation(mask) => self.vlan_translation = mask,
             Change::RTagRemoval(mask) => self.r_tag_removal = mask,
+            Change::PtpCorrection(mask) => self.ptp_correction = mask,
             Change::Numbering { stream, numbered } => self.sequence_generator.set(stream, numbered),
             _ => {}
         }
@@ -266,6 +272,7 @@ impl Tables {
             vlan_tagging: self.vlan_tagging,
             vlan_translation: self.vlan_translation,
             r_tag_removal: self.r_tag_removal,
+            ptp_correction: self.ptp_correction,
         }
     }
 

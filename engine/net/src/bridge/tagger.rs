@@ -24,7 +24,7 @@ impl Tagger {
         Ok(Self { tables, cycles: Cycles::new(ports, config.host) })
     }
 
-    /// Some port edits what it sends.
+    /// Some port edits what it sends, or sends what is corrected.
     pub fn is_any(&self) -> bool {
         self.tables.edits()
     }
@@ -43,6 +43,18 @@ impl Tagger {
         let seen = Seen::new(reception, &received, &header);
         let tagging = Classification::now(&seen, &self.tables).tagging(&seen);
         tagging.with_number(number).edit(egress, received.bytes)
+    }
+
+    /// Whether a frame that came from a wire gets the time that it was inside.
+    pub fn is_corrected(&self, reception: u16, frame: &[u8]) -> bool {
+        let (header, received) = parsed(frame);
+        let seen = Seen::new(reception, &received, &header);
+        Classification::now(&seen, &self.tables).is_corrected(&seen)
+    }
+
+    /// How long a frame was inside, in units of 2^-16 ns.
+    pub fn residence(&self, came: Tick, leaves: Tick) -> u64 {
+        self.cycles.units(leaves - came)
     }
 
     /// When the first byte behind the delimiter leaves, of a frame selected in a cycle.

@@ -94,6 +94,11 @@ impl Cycles {
         CYCLE_NS * (RX_LATENCY_CYCLES + self.visible())
     }
 
+    /// So many cycles in units of 2^-16 ns.
+    pub fn units(self, cycles: Tick) -> u64 {
+        (cycles as u64 * CYCLE_NS as u64) << 16
+    }
+
     /// The first turn of a port at or after a cycle.
     #[inline(always)]
     pub fn turn(self, port: u16, from: Tick) -> Tick {
@@ -258,6 +263,14 @@ impl Clock {
         match self {
             Self::Hardware(cycles) => edit.longer_by(cycles.waits(edit) as i8),
             Self::Ideal(_) => edit,
+        }
+    }
+
+    /// A time in units of 2^-16 ns, rounded down.
+    pub fn units(&self, ticks: Tick) -> u64 {
+        match self {
+            Self::Hardware(cycles) => cycles.units(ticks),
+            Self::Ideal(_) => ((ticks as u128) << 16).wrapping_div(1_000) as u64,
         }
     }
 
@@ -445,6 +458,13 @@ mod tests {
                 assert_eq!(of_line(&clock, counting, |line| line.spent(1_000, 100)), 1_000 + bytes * byte);
             }
         }
+    }
+
+    #[test]
+    fn a_time_inside_counts_in_parts_of_nanoseconds() {
+        let hardware = Clock::new(2, false, &Timing::Hardware).unwrap();
+        assert_eq!([0, 1, 100].map(|cycles| hardware.units(cycles)), [0, 8 << 16, 800 << 16]);
+        assert_eq!([1, 999, 1_000, 1_500].map(|ps| ideal().units(ps)), [65, 65_470, 65_536, 98_304]);
     }
 
     #[test]

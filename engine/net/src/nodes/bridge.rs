@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use penstock_frame::Edit;
+use penstock_frame::{add_residence, Edit};
 
 use crate::bridge::{
     Arrival, Bridge, Displaced, Inside, Judgement, Passed, Selection, Straight, Tick, Verdict, NEVER, NO_PLACE,
@@ -38,6 +38,9 @@ pub(crate) struct BridgeNode {
     /// As it is configured, of one that may die.
     fresh: Option<Box<Bridge>>,
     host: Option<Box<Host>>,
+    /// When the first bits behind their delimiters came of frames that are inside, by their places; none: no frame gets the
+    /// time that it was inside.
+    came: Option<HashMap<u32, Tick>>,
 }
 
 /// What stands at the last port of a bridge that has a host port.
@@ -51,7 +54,22 @@ impl BridgeNode {
     /// Whose first port has this place among those of all nodes; the run is over at `end`.
     pub fn new(bridge: Bridge, clock: Clock, first_port: u32, headers: &Arc<[Header]>, end: Time) -> Self {
         let end = clock.at_or_before(end.saturating_sub(1));
-        Self { bridge, clock, copies: 0, first_port, headers: Headers::over(headers), end, fresh: None, host: None }
+        Self {
+            bridge,
+            clock,
+            copies: 0,
+            first_port,
+            headers: Headers::over(headers),
+            end,
+            fresh: None,
+            host: None,
+            came: None,
+        }
+    }
+
+    /// Some frames get the time that they were inside.
+    pub fn set_correcting(&mut self) {
+        self.came = Some(HashMap::new());
     }
 
     /// Its last port is its host's.
@@ -130,6 +148,9 @@ impl BridgeNode {
             Some(content) => (self.headers.intern(&header_at(self.host.as_deref(), content, port)), NO_PLACE),
         };
         self.copies += 1;
+        if let Some(came) = &mut self.came {
+            came.insert(coming.slot, tick);
+        }
         let fault = match coming.damaged {
             Some(_) => Reason::FCS,
             None if frame.marks.is_spent() => Reason::HOP_LIMIT,
@@ -195,6 +216,9 @@ impl BridgeNode {
             return Ok(());
         }
         self.read(slot, port, judgement.destination, out);
+        if let Some(came) = self.came.as_mut().filter(|_| !judgement.is_corrected) {
+            came.remove(&slot);
+        }
         for Displaced { frame, egress, traffic_class } in self.bridge.take_displaced() {
             let (frame, at) = (out.around.frames.remove(frame), self.clock.time(judgement.decided));
             out.drop(frame, egress, traffic_class, at, Reason::DISPLACED);
@@ -202,6 +226,7 @@ impl BridgeNode {
         out.judged_slot(slot, port, &self.clock, &judgement);
         if let Some(Passed { egress, at, first }) = judgement.passed {
             out.acted(self.clock.time(at));
+            let slot = self.changed(slot, egress, Edit::NONE, first, out)?;
             return self.leave(slot, egress, judgement.traffic_class, first, out);
         }
         for (egress, due) in self.bridge.wakes(&judgement) {
@@ -226,7 +251,7 @@ impl BridgeNode {
         }
         match selection {
             Selection::Sent { frame, traffic_class, first, edit, .. } => {
-                let slot = if edit.is_none() { frame } else { edited(frame, edit, out)? };
+                let slot = self.changed(frame, port, edit, first, out)?;
                 self.leave(slot, port, traffic_class, first, out)?;
             }
             Selection::CutThrough { frame: slot, traffic_class, decided, first, is_spoiled, .. } => {
@@ -240,6 +265,17 @@ impl BridgeNode {
             Selection::Stale | Selection::Idle { .. } => {}
         }
         Ok(())
+    }
+
+    /// One copy of a frame as it leaves a port; its place.
+    #[inline(always)]
+    fn changed(&self, slot: u32, port: u16, edit: Edit, first: Tick, out: &mut Outbox<'_>) -> Result<u32, RunError> {
+        let came = self.came.as_ref().and_then(|came| came.get(&slot));
+        let came = came.filter(|_| self.host.as_ref().is_none_or(|host| host.port != port));
+        match came.map(|came| self.bridge.residence(*came, first)) {
+            None if edit.is_none() => Ok(slot),
+            residence => changed(slot, edit, residence, out),
+        }
     }
 
     #[inline(always)]
@@ -312,14 +348,15 @@ impl Node for BridgeNode {
     }
 }
 
-/// One copy of a frame with what an edit makes of it; its place.
+/// One copy of a frame with the time that it was inside, if it gets that, and what an edit makes of it; its place.
 #[cold]
-fn edited(slot: u32, edit: Edit, out: &mut Outbox<'_>) -> Result<u32, RunError> {
+fn changed(slot: u32, edit: Edit, residence: Option<u64>, out: &mut Outbox<'_>) -> Result<u32, RunError> {
     out.around.fill(slot)?;
     let slot = out.around.frames.part(slot);
-    if let Some(bytes) = edit.apply(&out.around.buffer) {
-        out.around.frames.get_mut(slot).set_bytes(bytes.into());
-    }
+    let mut bytes = out.around.buffer.clone();
+    residence.into_iter().for_each(|units| add_residence(&mut bytes, units));
+    let bytes = edit.apply(&bytes).unwrap_or(bytes);
+    out.around.frames.get_mut(slot).set_bytes(bytes.into());
     Ok(slot)
 }
 

@@ -82,6 +82,9 @@ pub(super) fn members(
                 if bridge.config.host {
                     model.set_host();
                 }
+                if bridge.config.ptp_correction != 0 {
+                    model.set_correcting();
+                }
                 if network.faults.iter().any(|fault| matches!(fault, Fault::NodeDown { node, .. } if *node == index)) {
                     model.set_mortal();
                 }

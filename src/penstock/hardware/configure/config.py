@@ -107,6 +107,7 @@ class SwitchConfig:
     tagging_ports: set[int] = field(default_factory=set)  # that tag by the VLAN; from others frames leave as they came
     translating_ports: set[int] = field(default_factory=set)  # of these, those that write what VLANs are translated to
     r_tag_removal_ports: set[int] = field(default_factory=set)  # from which frames leave without an R-TAG
+    ptp_correction_ports: set[int] = field(default_factory=set)  # whose PTP event messages get their time inside
     ats_classes: set[int] = field(default_factory=lambda: {6, 7})
     max_frame_bytes: int = 1522
     overhead_bytes: int = 20

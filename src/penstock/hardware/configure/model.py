@@ -79,6 +79,7 @@ def model_config(config: SwitchConfig) -> dict[str, Any]:
         "vlan_tagging": mask_of(config.tagging_ports, config.ports, "port", "tagging_ports"),
         "vlan_translation": mask_of(config.translating_ports, config.ports, "port", "translating_ports"),
         "r_tag_removal": mask_of(config.r_tag_removal_ports, config.ports, "port", "r_tag_removal_ports"),
+        "ptp_correction": mask_of(config.ptp_correction_ports, config.ports, "port", "ptp_correction_ports"),
         "ats_classes": sorted(config.ats_classes),
         "max_frame_bytes": config.max_frame_bytes,
         "overhead_bytes": config.overhead_bytes,

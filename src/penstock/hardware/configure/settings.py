@@ -23,6 +23,7 @@ def settings_writes(config: SwitchConfig, registers: RegisterMap) -> list[Write]
     tagging = mask_of(config.tagging_ports, config.ports, "port", "tagging_ports")
     translating = mask_of(config.translating_ports, config.ports, "port", "translating_ports")
     removal = mask_of(config.r_tag_removal_ports, config.ports, "port", "r_tag_removal_ports")
+    corrected = mask_of(config.ptp_correction_ports, config.ports, "port", "ptp_correction_ports")
     check(config.overhead_bytes, 0, 255, "overhead in bytes", "overhead_bytes")
     check(config.aging_period_ms, 1, 2**32 - 1, "aging period in milliseconds", "aging_period_ms")
     if len(config.class_of_pcp) != 8:
@@ -43,6 +44,7 @@ def settings_writes(config: SwitchConfig, registers: RegisterMap) -> list[Write]
         registers.write("vlan_tagging", mask=tagging),
         registers.write("vlan_translation", mask=translating),
         registers.write("r_tag_removal", mask=removal),
+        registers.write("ptp_correction", mask=corrected),
         registers.write("ats_classes", mask=ats),
         registers.write("ats_overhead", bytes=config.overhead_bytes),
         registers.write("learning", enable=int(config.learning)),

@@ -37,7 +37,7 @@ WITH_R_TAG = (R_TAG_BYTES, R_TAG_BYTES + TAG_BYTES, R_TAG_BYTES - TAG_BYTES)
 SHOULD_BE_MET = (
     *(f"fate.{reason}" for reason in _engine.HARDWARE_REASONS if reason not in NOT_DRAWN),
     "fate.sent", "fate.several_copies", "fate.short_gap", "dropped_queued.max_sdu",
-    "r_tag.inserted", "r_tag.removed",
+    "r_tag.inserted", "r_tag.removed", "ptp.corrected",
     "stream.ipv4", "stream.destination", "stream.source", "stream.shaped", "stream.held", "stream.unshaped",
     *(f"change.{kind}" for kind in (*CHANGES, *SHAPING)),
     "aging.sweep", "host.received_at", "host.direct", "host.sent", "host.reserved",
@@ -84,6 +84,8 @@ def met(scenario: Scenario, rtl: Record) -> Counter[str]:
     ports = scenario.ports
     idle_cycles = 4 + 2 * ports + 19  # from the end of the last bit to the first cycle in which it may be selected
     entered: dict[int, int] = {}
+    # Where no port tags, a frame that leaves with another content as long as it came is one that is corrected.
+    tags = bool(scenario.config.tagging_ports) or any(change.kind == "vlan_tagging" for change in scenario.changes)
     for row in table(rtl).tolist():
         event = dict(zip(COLUMNS, row, strict=True))
         if event["kind"] == INPUT:
@@ -93,6 +95,7 @@ def met(scenario: Scenario, rtl: Record) -> Counter[str]:
             longer = event["length"] - scenario.arrivals[event["frame"]].frame.size
             count["r_tag.inserted"] += longer in WITH_R_TAG
             count["r_tag.removed"] += -longer in WITH_R_TAG
+            count["ptp.corrected"] += longer == 0 and not tags and bool(event["flags"] & _engine.FLAG_EDITED)
             count["host.sent"] += scenario.config.host and event["port"] == ports - 1
         elif event["kind"] == STAMP:
             count["host.stamped"] += 1

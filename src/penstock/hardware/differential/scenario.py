@@ -71,7 +71,9 @@ def _plain(value: Any) -> Any:
 # A mapping is written as pairs, for its keys may be tuples.
 _MAPPINGS = [field.name for field in dataclasses.fields(SwitchConfig) if field.default_factory is dict]
 # What older files of this format have not.
-_LATER: dict[str, list[Any]] = {"round_robin": [], "untagged": [], "translations": [], "r_tag_removal_ports": []}
+_LATER: dict[str, list[Any]] = {
+    name: [] for name in ("round_robin", "untagged", "translations", "r_tag_removal_ports", "ptp_correction_ports")
+}
 _SCENARIO = TypeAdapter(Scenario)
 
 

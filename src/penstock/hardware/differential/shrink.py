@@ -93,7 +93,7 @@ class Shrinker:
             "queue_limit_cells", "class_limit_cells", "enabled_ports", "overhead_bytes", "processing_delay_max_ns",
             "aging_period_ms", "max_frame_bytes", "port_vlan_id", "class_of_pcp", "class_of_untagged", "ats_classes",
             "pcp_of_untagged", "tagging_ports", "untagged", "translating_ports", "translations", "ipv4_fields",
-            "r_tag_removal_ports", "learning", "max_residence_ns",
+            "r_tag_removal_ports", "ptp_correction_ports", "learning", "max_residence_ns",
         ):  # fmt: skip
             yield {name: getattr(plain, name)}
         config = self.best.config

@@ -10,7 +10,7 @@ mod wire;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
-use penstock_frame::{Edit, GAP_BYTES};
+use penstock_frame::{add_residence, Edit, GAP_BYTES};
 use penstock_shaper::turns::Turns;
 use thiserror::Error;
 
@@ -51,6 +51,8 @@ pub enum DeviceError {
 #[derive(Clone, Debug)]
 struct Passing {
     start: Tick,
+    /// Of its first byte behind the delimiter, once it has begun.
+    first: Tick,
     carrier: Carrier,
     /// Since it arrived.
     header: Option<HeaderId>,
@@ -63,6 +65,7 @@ struct Passing {
     length: u32,
     short_gap: bool,
     damaged: bool,
+    is_corrected: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -214,6 +217,7 @@ impl Device {
         let way = self.host_way(&frame);
         let passing = Passing {
             start: frame.start_cycle,
+            first: frame.start_cycle,
             length: carrier.bytes.len() as u32,
             carrier,
             header: None,
@@ -222,6 +226,7 @@ impl Device {
             copies: 0,
             short_gap: false,
             damaged: false,
+            is_corrected: false,
         };
         self.frames.insert(number, passing);
         self.waiting += 1;
@@ -317,6 +322,7 @@ impl Device {
         let first = frame.start + reception.offset;
         let longest = self.bridge.max_frame_bytes(first);
         let fault = frame.carrier.fault_within(&reception, longest);
+        frame.first = first;
         frame.damaged = !reception.is_whole;
         let header = self.headers.intern(&Header { host: frame.way, ..reception.header });
         frame.header = Some(header);
@@ -361,6 +367,7 @@ impl Device {
             event.flags |= FLAG_SHORT_GAP;
         }
         frame.copies = out.destination;
+        frame.is_corrected = out.is_corrected;
         self.quiet_at = self.quiet_at.max(known + QUIET_CYCLES);
         let wrong_length = out.destination != 0 && u32::from(out.bytes) != frame.length;
         self.tell(known, event);
@@ -422,7 +429,13 @@ impl Device {
         output.length = u32::from(bytes);
         if let Some(frame) = self.frames.get(&number) {
             let came = frame.carrier.content();
-            let edited = edit.apply(came).filter(|edited| edited != came);
+            let to_host = self.sizes.host && port == self.host_port();
+            let corrected = (frame.is_corrected && !to_host).then(|| {
+                let mut corrected = came.to_vec();
+                add_residence(&mut corrected, self.bridge.residence(frame.first, first));
+                corrected
+            });
+            let edited = edit.apply(corrected.as_deref().unwrap_or(came)).or(corrected).filter(|edited| edited != came);
             match (frame.damaged, &edited) {
                 (true, _) => output.flags |= FLAG_DAMAGED,
                 (false, Some(_)) => output.flags |= FLAG_EDITED,

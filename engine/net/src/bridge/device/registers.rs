@@ -100,7 +100,7 @@ impl Registers {
     }
 
     fn is_setting(address: u32) -> bool {
-        matches!(address, 0x100..=0x124 | 0x12C | 0x140..=0x16C | 0x180..=0x1C8 | 0x400..=0x414 | 0x420..=0x444 | 0x460..=0x47C)
+        matches!(address, 0x100..=0x124 | 0x12C | 0x140..=0x170 | 0x180..=0x1C8 | 0x400..=0x414 | 0x420..=0x444 | 0x460..=0x47C)
     }
 
     /// What a read that starts in a cycle gives; none where nothing can be read.
@@ -137,7 +137,7 @@ impl Registers {
         let address = address & 0xFFFC;
         let which = (address >> 2 & 7) as u8;
         let mask: u32 = match address {
-            0x100 | 0x110 | 0x114 | 0x160 | 0x168 | 0x16C => 0xFF,
+            0x100 | 0x110 | 0x114 | 0x160 | 0x168 | 0x16C | 0x170 => 0xFF,
             0x104 => 0x7FF,
             0x108 => 0x7777_7777,
             0x10C | 0x124 | 0x164 => 7,
@@ -176,6 +176,7 @@ impl Registers {
             0x160 => Change::VlanTagging(u64::from(value) & all_ports),
             0x168 => Change::VlanTranslation(u64::from(value) & all_ports),
             0x16C => Change::RTagRemoval(u64::from(value) & all_ports),
+            0x170 => Change::PtpCorrection(u64::from(value) & all_ports),
             0x110 => Change::AtsClasses(value as u8),
             0x114 => Change::OverheadBytes(value as u8),
             0x118 => Change::ProcessingDelayMaxNs(value),

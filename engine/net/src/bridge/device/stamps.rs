@@ -58,7 +58,7 @@ impl Stamps {
 
 impl Device {
     /// The port of the host.
-    fn host_port(&self) -> u16 {
+    pub(super) fn host_port(&self) -> u16 {
         self.sizes.ports - 1
     }
 

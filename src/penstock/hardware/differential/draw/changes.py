@@ -74,6 +74,10 @@ def _change_r_tag_removal(drawing: Drawing) -> list[Write]:
     return [_write(drawing, "r_tag_removal", mask=sum(1 << port for port in drawing.some(0.5)))]
 
 
+def _change_ptp_correction(drawing: Drawing) -> list[Write]:
+    return [_write(drawing, "ptp_correction", mask=sum(1 << port for port in drawing.some(0.6)))]
+
+
 def _change_numbering(drawing: Drawing) -> list[Write]:
     handle = drawing.rng.randrange(max(1, len(drawing.flows)))
     return _commit(drawing, Table.NUMBERING, handle, drawing.rng.randrange(2))
@@ -147,6 +151,7 @@ CHANGES: dict[str, Callable[[Drawing], list[Write]]] = {
     "vlan_tagging": _change_vlan_tagging,
     "vlan_translation": _change_vlan_translation,
     "r_tag_removal": _change_r_tag_removal,
+    "ptp_correction": _change_ptp_correction,
     "numbering": _change_numbering,
     "ats_classes": lambda d: [_write(d, "ats_classes", mask=sum(1 << k for k in ats_classes(d)))],
     "ats_overhead": lambda d: [_write(d, "ats_overhead", bytes=d.rng.randrange(256))],

@@ -59,6 +59,9 @@ def draw_config(drawing: Drawing) -> None:
     if rng.random() < 0.5:
         drawing.r_tag_share = rng.choice((0.0, 0.2, 0.6))
         config.r_tag_removal_ports = drawing.some(rng.choice((0.0, 0.3, 0.6)))
+    if rng.random() < 0.5:
+        drawing.ptp_share = rng.choice((0.05, 0.3, 0.8))
+        config.ptp_correction_ports = drawing.some(rng.choice((0.3, 0.6, 1.0)))
 
 
 def _draw_tagging(drawing: Drawing, config: SwitchConfig) -> None:

@@ -37,6 +37,7 @@ class Drawing:
         self.name_of = {word: name for name, register in self.registers.items() for word in register.words[:1]}
         self.damaged_share = rng.choice((0.0, 0.02, 0.03, 0.3))
         self.r_tag_share = 0.0  # of frames that come with one
+        self.ptp_share = 0.0  # of frames that are event messages of PTP
         self.ages = rng.random() < 0.12
         # An egress port that gives frames up over and over again.
         self.gives_up = rng.randrange(ports) if rng.random() < 0.12 else None

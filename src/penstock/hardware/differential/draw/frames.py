@@ -13,6 +13,7 @@ from penstock.hardware.differential.draw.phases import Phase
 from penstock.hardware.traffic import FILLER_BYTES, PREAMBLE_BYTES, TYPE_EXPERIMENTAL, Frame, damage, vlan_tag
 
 TYPE_IPV4 = b"\x08\x00"
+TYPE_PTP = b"\x88\xf7"
 
 
 def draw_frame(drawing: Drawing, port: int, phase: Phase) -> Frame:
@@ -26,7 +27,7 @@ def draw_frame(drawing: Drawing, port: int, phase: Phase) -> Frame:
         if flow.vlan == drawing.untagged(port) and rng.random() < 0.3:
             vlan = rng.choice((None, 0))
         head = flow.addresses + vlan_tag(vlan, flow.pcp if rng.random() < 0.9 else pcp) + r_tag(drawing)
-        head += TYPE_IPV4 + ipv4_head(drawing, flow.entry) if flow.ipv4 else TYPE_EXPERIMENTAL
+        head += TYPE_IPV4 + ipv4_head(drawing, flow.entry) if flow.ipv4 else content(drawing)
     else:
         known = [*drawing.vlans]
         vlan = rng.choice((99, 4095)) if rng.random() < 0.03 else tag_vlan(drawing, port)
@@ -36,7 +37,7 @@ def draw_frame(drawing: Drawing, port: int, phase: Phase) -> Frame:
         head = destination_address(drawing, out) + source_address(drawing, port) + vlan_tag(vlan, pcp)
         if rng.random() < 0.05:
             head += vlan_tag(rng.choice(known), pcp)
-        head += r_tag(drawing) + TYPE_EXPERIMENTAL
+        head += r_tag(drawing) + content(drawing)
     frame = Frame(port, head, phase.size(), rng.randrange(FILLER_BYTES))
     return _spoil(drawing, frame) if rng.random() < drawing.damaged_share else frame
 
@@ -48,6 +49,18 @@ def r_tag(drawing: Drawing) -> bytes:
         return b""
     reserved = rng.choice((0, 0, 0, 0, 0, 0, 0, 1, 0x100)).to_bytes(2, "big")
     return b"\xf1\xc1" + reserved + rng.choice((0, 0xFFFF, rng.randrange(0x10000))).to_bytes(2, "big")
+
+
+def content(drawing: Drawing) -> bytes:
+    """What no stream is told by: from the EtherType on."""
+    rng = drawing.rng
+    if rng.random() >= drawing.ptp_share:
+        return TYPE_EXPERIMENTAL
+    message_type = rng.choice((0, 1, 2, 3, 0x10, 4, 8, 0xB))
+    # Sums that carry over some bytes or all, over zero, and what says that it is too large.
+    upper = rng.choice((0, 0xFF, 0x1FF, 0x7FFE, 0x7FFF, 0xFFFF, 0xFF00, rng.getrandbits(16)))
+    lower = rng.choice((0, (1 << 48) - 1, (1 << 48) - rng.randrange(1, 1 << 32), rng.getrandbits(48)))
+    return TYPE_PTP + bytes([message_type, 2]) + rng.randbytes(6) + (upper << 48 | lower).to_bytes(8, "big")
 
 
 def ipv4_head(drawing: Drawing, entry: StreamEntry) -> bytes:
