@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several AXI4 masters read one memory, each with one burst under way: so many bursts as there are masters overlap.
+// Several AXI4 masters read one memory, each with several bursts under way.
 //
 // Addresses take turns; what comes is for them in the order of their addresses, as the memory answers in order.
 module pen_axi_read
   import pen_nic_pkg::*;
 #(
-  parameter int unsigned MASTERS = 2
+  parameter int unsigned MASTERS = 2,
+  parameter int unsigned OPEN = 16                   // bursts of a master under way, at most; a power of two
 ) (
   input  logic                              clk_i,
   input  logic                              rst_i,
@@ -37,11 +38,11 @@ module pen_axi_read
     assign unused = &{1'b0, clk_i, rst_i, m_axi_rlast_i};
   end else begin : gen_many
     localparam int unsigned MASTER_W = $clog2(MASTERS);
-    localparam int unsigned DEPTH = 1 << MASTER_W;  // one burst of each
+    localparam int unsigned DEPTH = OPEN << MASTER_W;
     logic [MASTER_W-1:0] asks, answered;
     logic                asked, taken, answers;
-    logic                order_ready;               // always, as nobody has two bursts under way
-    logic [MASTER_W:0]   order_count;
+    logic                order_ready;               // always, as no master has more than OPEN
+    logic [$clog2(DEPTH):0] order_count;
     pen_axi_turns #(.MASTERS(MASTERS)) u_turns (
       .clk_i, .rst_i, .valid_i(arvalid_i), .valid_o(asked), .master_o(asks), .taken_i(taken)
     );

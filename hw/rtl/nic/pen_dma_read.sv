@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the host's memory for several clients: an AXI4 master of 64 bits, one burst at a time.
+// Reads the host's memory for several clients: an AXI4 master of 64 bits with many bursts under way.
 //
 // pen_dma_requests cuts requests into bursts and looks each page up in the windows before it is asked for: what lies
-// outside is never on the bus. Where that or the bus says no, the request ends with `error`, and the rest is not read.
+// outside is never on the bus, and ends its request there. A client may ask again as soon as all bursts of its request are
+// asked for; data comes in the order in which it was asked for, whoever asked. What windows or bus said no to ends with `error`.
 // Clients take each beat as it comes, a cycle after it was on the bus.
 module pen_dma_read
   import pen_nic_pkg::*;
 #(
-  parameter int unsigned CLIENTS = 2
+  parameter int unsigned CLIENTS = 2,
+  parameter int unsigned OPEN = 16                       // bursts under way, at most; a power of two
 ) (
   input  logic                        clk_i,
   input  logic                        rst_i,
@@ -17,7 +19,7 @@ module pen_dma_read
   input  logic                        taken_i,
   input  logic                        allowed_i,
   input  logic [CLIENTS-1:0]          request_valid_i,
-  output logic [CLIENTS-1:0]          request_ready_o,   // one request in a cycle, and none of a client that has one under way
+  output logic [CLIENTS-1:0]          request_ready_o,   // one request in a cycle, and none of a client whose last one has not been asked for whole
   input  dma_request_t [CLIENTS-1:0]  request_i,
   output logic [CLIENTS-1:0]          beat_valid_o,
   output dma_beat_t                   beat_o,
@@ -32,16 +34,29 @@ module pen_dma_read
   input  logic                        m_axi_rvalid_i,
   output logic                        m_axi_rready_o
 );
-  typedef enum logic [1:0] {IDLE, ADDRESS, DATA, REFUSE} state_e;
-  state_e     state_q;
-  logic       check, error_q, burst_last, last, taken;
-  logic [3:0] count;
-  logic [CLIENTS-1:0] active;
-  address_t   address;
-  dma_beat_t  beat;
-  logic [$clog2(CLIENTS > 1 ? CLIENTS : 2)-1:0] client;
+  localparam int unsigned CLIENT_W = $clog2(CLIENTS > 1 ? CLIENTS : 2);
+  typedef logic [CLIENT_W-1:0] client_t;
+  typedef struct packed {
+    logic       refused;                        // nothing of it is on the bus
+    logic       last;                           // of its request
+    client_t    client;
+    logic [2:0] offset;
+    logic [7:0] bytes;
+  } burst_t;
 
-  pen_dma_requests #(.CLIENTS(CLIENTS)) u_requests (
+  // ---- Addresses
+  typedef enum logic [1:0] {IDLE, ADDRESS, REFUSE} state_e;
+  state_e             state_q;
+  logic               check, burst_last, last, asked;
+  logic [7:0]         count;
+  logic [CLIENTS-1:0] active;
+  address_t           address;
+  client_t            client;
+  burst_t             burst, now;
+  logic               open_ready, open_valid, ends;
+  logic [$clog2(OPEN):0] open_count;
+
+  pen_dma_requests #(.CLIENTS(CLIENTS), .WHOLE(1)) u_requests (
     .clk_i,
     .rst_i,
     .request_valid_i,
@@ -56,44 +71,74 @@ module pen_dma_read
     .client_o    (client),
     .address_o   (address),
     .words_o     (m_axi_arlen_o),
-    .moves_i     (taken),
+    .moves_i     (asked),
     .count_o     (count),
     .burst_last_o(burst_last),
     .last_o      (last),
-    .end_i       (beat.last)
+    .end_i       (state_q == REFUSE)
   );
 
-  always_comb begin
-    beat.data   = m_axi_rdata_i;
-    beat.offset = address[2:0];
-    beat.count  = count;
-    beat.error  = state_q == REFUSE || error_q || m_axi_rresp_i[1];
-    beat.last   = state_q == REFUSE || (burst_last && (beat.error || last));
-  end
-
-  assign taken           = state_q == REFUSE || (state_q == DATA && m_axi_rvalid_i);
   assign m_axi_araddr_o  = {address[ADDRESS_W-1:3], 3'b0};
-  assign m_axi_arvalid_o = state_q == ADDRESS;
-  assign m_axi_rready_o  = state_q == DATA;
-
-  always_ff @(posedge clk_i) begin
-    beat_o               <= beat;
-    beat_valid_o         <= '0;
-    beat_valid_o[client] <= taken && !rst_i;
-  end
+  assign m_axi_arvalid_o = state_q == ADDRESS && open_ready;
+  assign asked           = open_ready && (state_q == REFUSE || (state_q == ADDRESS && m_axi_arready_i));
+  assign burst = '{
+    refused: state_q == REFUSE, last: state_q == REFUSE || last, client: client, offset: address[2:0], bytes: count
+  };
 
   always_ff @(posedge clk_i) begin
     unique case (state_q)
       IDLE: if (check) state_q <= allowed_i ? ADDRESS : REFUSE;
-      ADDRESS: if (m_axi_arready_i) state_q <= DATA;
-      DATA: if (taken && burst_last) state_q <= IDLE;
-      REFUSE: state_q <= IDLE;
+      default: if (asked) state_q <= IDLE;
     endcase
-    if (check) error_q <= 1'b0;
-    if (taken) error_q <= error_q || m_axi_rresp_i[1];
     if (rst_i) state_q <= IDLE;
   end
 
+  // ---- Data
+  pen_fifo #(.WIDTH($bits(burst_t)), .DEPTH(OPEN)) u_open (
+    .clk_i, .rst_i,
+    .valid_i(asked), .ready_o(open_ready), .data_i(burst),
+    .valid_o(open_valid), .ready_i(ends), .data_o(now), .count_o(open_count)
+  );
+
+  logic               first_q, taken, fails;
+  logic [7:0]         left_q, left;
+  logic [2:0]         offset;
+  logic [3:0]         lanes;
+  logic [CLIENTS-1:0] error_q;                  // something of the client's request was refused by the bus
+  dma_beat_t          beat;
+
+  assign left           = first_q ? now.bytes : left_q;
+  assign offset         = first_q ? now.offset : '0;
+  assign lanes          = 4'd8 - {1'b0, offset};
+  assign m_axi_rready_o = open_valid && !now.refused;
+  assign taken          = open_valid && (now.refused || m_axi_rvalid_i);
+  assign fails          = now.refused || m_axi_rresp_i[1];
+  assign ends           = taken && (now.refused || left == 8'(beat.count));
+
+  always_comb begin
+    beat.data   = m_axi_rdata_i;
+    beat.offset = offset;
+    beat.count  = left > 8'(lanes) ? lanes : left[3:0];
+    beat.error  = fails || error_q[now.client];
+    beat.last   = ends && now.last;
+  end
+
+  always_ff @(posedge clk_i) begin
+    beat_o       <= beat;
+    beat_valid_o <= '0;
+    if (taken) begin
+      beat_valid_o[now.client] <= 1'b1;
+      first_q <= ends;
+      left_q  <= left - 8'(beat.count);
+      error_q[now.client] <= beat.error && !beat.last;
+    end
+    if (rst_i) begin
+      beat_valid_o <= '0;
+      first_q      <= 1'b1;
+      error_q      <= '0;
+    end
+  end
+
   logic unused;
-  assign unused = &{1'b0, active, m_axi_rlast_i, m_axi_rresp_i[0]};
+  assign unused = &{1'b0, active, open_count, burst_last, m_axi_rlast_i, m_axi_rresp_i[0]};
 endmodule

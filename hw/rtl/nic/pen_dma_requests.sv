@@ -9,10 +9,13 @@
 //   ask_o       | |1| | | |..| |    until taken_i; now_q is the request whose turn it is, to the end of the burst
 //   check_o     | | |1| | |..| |    client_o, address_o and burst_last_o hold from here to the end of the burst
 //   moves_i     | | | | |1|..|1|    a word: bytes of it that belong to the burst: count_o
+//
+// With WHOLE a burst moves in one cycle, and count_o has all of its bytes.
 module pen_dma_requests
   import pen_nic_pkg::*;
 #(
-  parameter int unsigned CLIENTS = 2
+  parameter int unsigned CLIENTS = 2,
+  parameter bit          WHOLE = 0
 ) (
   input  logic                        clk_i,
   input  logic                        rst_i,
@@ -29,7 +32,7 @@ module pen_dma_requests
   output address_t                    address_o,         // of the next byte
   output logic [7:0]                  words_o,           // with check_o and until the first word: of the burst, less one
   input  logic                        moves_i,
-  output logic [3:0]                  count_o,
+  output logic [7:0]                  count_o,
   output logic                        burst_last_o,      // this word ends the burst
   output logic                        last_o,            // and the request
   input  logic                        end_i              // with moves_i: so does this word, whatever is left
@@ -86,8 +89,8 @@ module pen_dma_requests
   assign burst_bytes  = now_q.bytes > 17'(room) ? room : now_q.bytes[BURST_W:0];
   assign words_o      = 8'(((BURST_W + 1)'(now_q.address[2:0]) + burst_bytes - 1'b1) >> 3);
   assign lanes        = 4'd8 - {1'b0, now_q.address[2:0]};
-  assign count_o      = burst_left_q > (BURST_W + 1)'(lanes) ? lanes : burst_left_q[3:0];
-  assign burst_last_o = burst_left_q == (BURST_W + 1)'(count_o);
+  assign count_o      = !WHOLE && burst_left_q > (BURST_W + 1)'(lanes) ? 8'(lanes) : burst_left_q;
+  assign burst_last_o = WHOLE || burst_left_q == count_o;
   assign last_o       = now_q.bytes == 17'(count_o);
 
   always_ff @(posedge clk_i) begin
@@ -100,7 +103,7 @@ module pen_dma_requests
     end
     if (check_o) burst_left_q <= burst_bytes;
     if (moves_i) begin
-      burst_left_q  <= burst_left_q - (BURST_W + 1)'(count_o);
+      burst_left_q  <= burst_left_q - count_o;
       now_q.address <= now_q.address + ADDRESS_W'(count_o);
       now_q.bytes   <= now_q.bytes - 17'(count_o);
       if (last_o || end_i) active_q[client_q] <= 1'b0;

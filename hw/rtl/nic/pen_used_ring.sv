@@ -3,9 +3,10 @@
 //
 // Chains come in the order of a queue and from all queues. Each is written into the used ring at once; the index that
 // makes them visible is written when no other chain waits, or after 16, so completions of a busy card share it. Chains
-// that belong together become visible together, or not at all. What stands in memory is told in this order:
+// that belong together become visible together, or not at all. What stands in memory is told in this order, of all queues
+// that have something at once, so that they share the three times that memory takes to answer:
 //
-//   elements ─► settled ─► index ─► settled ─► flags of the driver read ─► interrupt, unless VRING_AVAIL_F_NO_INTERRUPT
+//   elements ─► settled ─► indices ─► settled ─► flags of the drivers read ─► interrupt, unless VRING_AVAIL_F_NO_INTERRUPT
 module pen_used_ring
   import pen_nic_pkg::*;
 #(
@@ -54,7 +55,7 @@ module pen_used_ring
     used_t  used;
   } chain_t;
 
-  typedef enum logic [3:0] {IDLE, UNDO, ELEMENT, ELEMENT_DATA, SETTLE, INDEX, INDEX_DATA, ASK, FLAGS} state_e;
+  typedef enum logic [3:0] {IDLE, UNDO, ELEMENT, ELEMENT_DATA, SETTLE, NEXT, INDEX, INDEX_DATA, TOLD, ASK, FLAGS} state_e;
   state_e             state_q;
   queue_t             queue_q;
   chain_t             chain, chain_q;
@@ -64,6 +65,9 @@ module pen_used_ring
   logic [15:0]        next_used, visible, index, mask;  // behind the last element; behind the last that may be seen
   logic [QUEUES-1:0]  dirty_q;                      // elements may be seen, and are not yet
   logic [QUEUES-1:0]  written_q;                    // elements may not stand in memory yet
+  logic [QUEUES-1:0]  told_q;                       // the index is being written, or the driver's flags are being read
+  logic [QUEUES-1:0]  left_q;                       // of these, those that are still to be written, or to be asked for
+  logic               asks_q;                       // all indices stand in memory
   logic               element_moves, is_last;
   logic [$clog2(BATCH):0] batch_q;
   logic               error_q;
@@ -107,12 +111,14 @@ module pen_used_ring
   assign element_moves = state_q == ELEMENT && write_ready_i;
   assign is_last       = chain_q.used.kind == USED_LAST;
 
-  // The next queue whose index is to be written.
-  queue_t publish;
-  always_comb begin
-    publish = '0;
-    for (int unsigned k = 0; k < QUEUES; k++) if (dirty_q[k]) publish = queue_t'(k);
-  end
+  // Both take the queues in the same order, so answers are of the queues in which they were asked for.
+  function automatic queue_t first(input logic [QUEUES-1:0] queues);
+    first = '0;
+    for (int unsigned k = 0; k < QUEUES; k++) if (queues[k]) first = queue_t'(k);
+  endfunction
+  queue_t next, answered;
+  assign next     = first(left_q);
+  assign answered = first(told_q);
 
   assign take  = state_q == IDLE && chain_valid && batch_q != $bits(batch_q)'(BATCH);
   assign mask  = (16'd1 << place.size_log2) - 1'b1;
@@ -130,7 +136,7 @@ module pen_used_ring
     write_o       = '{address: write_at, bytes: state_q == INDEX ? 17'd2 : 17'd8};
     data_valid_o  = state_q inside {ELEMENT_DATA, INDEX_DATA};
     data_o        = state_q == INDEX_DATA ? index_data : upper_q ? {element[31:0], element[63:32]} : element;
-    read_valid_o  = state_q == ASK && settled_i && !error_q && !error_i;
+    read_valid_o  = state_q == ASK;
     read_o        = '{address: {place.driver, 1'b0}, bytes: 17'd2};
   end
 
@@ -148,10 +154,8 @@ module pen_used_ring
           queue_q <= chain.owner;
           batch_q <= batch_q + 1'b1;
           if (running_i[chain.owner]) state_q <= chain.used.kind == USED_UNDO ? UNDO : ELEMENT;
-        end else if (dirty_q != '0) begin
-          queue_q <= publish;
-          state_q <= SETTLE;
-        end else batch_q <= '0;
+        end else if (dirty_q != '0) state_q <= SETTLE;
+        else batch_q <= '0;
       end
       UNDO: state_q <= IDLE;
       ELEMENT: begin
@@ -168,34 +172,53 @@ module pen_used_ring
         if (!upper_q || second_q) state_q <= IDLE;
       end
       SETTLE: if (settled_i) begin
-        dirty_q[queue_q] <= 1'b0;
+        dirty_q   <= '0;
         written_q <= '0;
-        state_q <= INDEX;
+        told_q    <= dirty_q;
+        left_q    <= dirty_q;
+        asks_q    <= 1'b0;
+        state_q   <= NEXT;
         if (error_q || error_i) begin               // which queue's element it was is not known: all that had some stop
           error_q <= 1'b0;
           fail_o  <= written_q | dirty_q;
-          dirty_q <= '0;
+          told_q  <= '0;
+          left_q  <= '0;
           state_q <= IDLE;
         end
       end
+      NEXT: begin
+        queue_q <= next;
+        left_q[next] <= 1'b0;
+        if (left_q != '0) state_q <= asks_q ? ASK : INDEX;
+        else state_q <= asks_q ? FLAGS : TOLD;
+      end
       INDEX: if (write_ready_i) state_q <= INDEX_DATA;
-      INDEX_DATA: if (data_ready_i) state_q <= ASK;
-      ASK: if (settled_i) begin
-        if (error_q || error_i) begin
+      INDEX_DATA: if (data_ready_i) state_q <= NEXT;
+      TOLD: if (settled_i) begin
+        left_q  <= told_q;
+        asks_q  <= 1'b1;
+        state_q <= NEXT;
+        if (error_q || error_i) begin               // nor is whose index it was
           error_q <= 1'b0;
-          fail_o[queue_q] <= 1'b1;
+          fail_o  <= told_q;
+          told_q  <= '0;
+          left_q  <= '0;
           state_q <= IDLE;
-        end else if (read_ready_i) state_q <= FLAGS;
+        end
       end
-      FLAGS: if (beat_valid_i && beat_i.last) begin
-        interrupt_o[queue_q] <= !no_interrupt || beat_i.error;
-        fail_o[queue_q]      <= beat_i.error;
-        state_q <= IDLE;
-      end
+      ASK: if (read_ready_i) state_q <= NEXT;
+      FLAGS: if (told_q == '0) state_q <= IDLE;
       default: state_q <= IDLE;
     endcase
+    if (beat_valid_i && beat_i.last) begin
+      told_q[answered]      <= 1'b0;
+      interrupt_o[answered] <= !no_interrupt || beat_i.error;
+      fail_o[answered]      <= beat_i.error;
+    end
     if (rst_i) begin
       state_q     <= IDLE;
+      told_q      <= '0;
+      left_q      <= '0;
       dirty_q     <= '0;
       written_q   <= '0;
       batch_q     <= '0;
@@ -211,8 +234,11 @@ module pen_used_ring
 `ifdef FORMAL
   // Contract: 1. a chain that is taken, of a queue that runs, becomes one element, in the place behind the one before, and no
   // element is written otherwise; 2. the index that is told never goes beyond elements that stand in memory, nor beyond the
-  // last of those that belong together.
-  logic              f_past_q = 1'b0, f_wrote_q, f_open_q;
+  // last of those that belong together; 3. flags are asked for behind indices that stand in memory, and an answer is of the queue
+  // in which it was asked for.
+  logic              f_past_q = 1'b0, f_wrote_q, f_open_q, f_untold_q;
+  logic [QUEUES-1:0] f_asked;                       // flags that are still to come
+  logic [$clog2(QUEUES):0] f_asked_q;               // how many
   logic [15:0]       f_element_q;                   // elements of chains that were taken, less those that were undone
   logic [15:0]       f_settled_q, f_last_q;         // of these, those in memory; those up to the last USED_LAST
   queue_t            f_queue_q;                     // any, and always the same
@@ -220,9 +246,12 @@ module pen_used_ring
   always_ff @(posedge clk_i) begin
     f_past_q  <= 1'b1;
     f_queue_q <= f_queue_q;
-    // What was written and may not be in memory yet.
-    if (write_valid_o && write_ready_i) f_wrote_q <= 1'b1;
+    // An element was written that may not be in memory yet.
+    if (element_moves) f_wrote_q <= 1'b1;
     else if (settled_i) f_wrote_q <= 1'b0;
+    if (state_q == INDEX && write_ready_i) f_untold_q <= 1'b1;
+    else if (settled_i) f_untold_q <= 1'b0;
+    f_asked_q <= f_asked_q + (read_valid_o && read_ready_i) - (beat_valid_i && beat_i.last);
     if (write_valid_o && write_ready_i) f_open_q <= 1'b1;
     else if (data_valid_o && data_ready_i && (state_q == INDEX_DATA || !upper_q || second_q)) f_open_q <= 1'b0;
     if (start_i && start_queue_i == f_queue_q) begin
@@ -240,7 +269,14 @@ module pen_used_ring
     if (rst_i) begin
       f_wrote_q <= 1'b0;
       f_open_q  <= 1'b0;
+      f_asked_q <= '0;
+      f_untold_q <= 1'b0;
     end
+  end
+
+  always_comb begin
+    f_asked = asks_q ? told_q & ~left_q : '0;
+    if (state_q == ASK) f_asked[queue_q] = 1'b0;
   end
 
   logic f_started_q, f_takes_q;
@@ -260,6 +296,7 @@ module pen_used_ring
       // What it asks of its surroundings.
       if (start_i) assume (idle_o && settled_i && 32'(start_queue_i) < QUEUES);
       if (f_open_q) assume (!settled_i);
+      if (f_asked_q == '0) assume (!beat_valid_i);
       assume (32'(queue_i) < QUEUES && used_i.kind <= USED_UNDO);
       for (int unsigned k = 0; k < QUEUES; k++) if (queue_t'(k) == f_queue_q && !f_started_q) assume (!running_i[k]);
       // The contract.
@@ -270,7 +307,24 @@ module pen_used_ring
       if (state_q == ELEMENT) assert (f_takes_q);
       if (state_q inside {INDEX, INDEX_DATA} && queue_q == f_queue_q) assert (visible == f_settled_q && visible == f_last_q);
       if (state_q == INDEX) assert (!f_wrote_q);
+      if (state_q == ASK) assert (!f_untold_q);
+      for (int unsigned k = 0; k < QUEUES; k++) if (f_asked[k]) assert (answered >= queue_t'(k) && f_asked[answered]);
       // What makes it hold.
+      assert (f_asked_q == ($clog2(QUEUES) + 1)'($countones(f_asked)));
+      assert ((left_q & ~told_q) == '0);
+      for (int unsigned k = 0; k < QUEUES; k++)
+        for (int unsigned j = 0; j < k; j++)
+          if (asks_q && state_q inside {NEXT, ASK} && (left_q[k] || (state_q == ASK && queue_q == queue_t'(k)))) assert (!f_asked[j]);
+      if (state_q == ASK) assert (asks_q && told_q[queue_q] && !left_q[queue_q]);
+      if (state_q == ASK && left_q != '0) assert (next < queue_q);
+      if (state_q inside {IDLE, UNDO, ELEMENT, ELEMENT_DATA, SETTLE}) assert (told_q == '0 && left_q == '0);
+      if (state_q == FLAGS) assert (asks_q && left_q == '0);
+      if (state_q == TOLD) assert (!asks_q && left_q == '0);
+      if (state_q inside {INDEX, INDEX_DATA}) assert (!asks_q && !left_q[queue_q]);
+      if (state_q inside {NEXT, INDEX, INDEX_DATA, TOLD, ASK, FLAGS}) begin
+        assert (!f_wrote_q && (!asks_q || !f_untold_q));
+        if (f_started_q) assert (f_settled_q == f_last_q);
+      end
       assert (state_q <= FLAGS);
       assert (f_open_q == (state_q inside {ELEMENT_DATA, INDEX_DATA}));
       if (f_started_q) begin
@@ -278,8 +332,8 @@ module pen_used_ring
         assert (u_visible.memory[f_queue_q] == f_last_q);
       end
       if (state_q inside {ELEMENT, ELEMENT_DATA, UNDO}) assert (queue_q == chain_q.owner);
-      if (state_q != IDLE && queue_q == f_queue_q) assert (f_started_q);
-      if (dirty_q[f_queue_q] || written_q[f_queue_q]) assert (f_started_q);
+      if (state_q inside {UNDO, ELEMENT, ELEMENT_DATA, INDEX, INDEX_DATA, ASK} && queue_q == f_queue_q) assert (f_started_q);
+      if (dirty_q[f_queue_q] || written_q[f_queue_q] || told_q[f_queue_q]) assert (f_started_q);
       cover (interrupt_o[f_queue_q] && f_last_q == 16'd2);
       cover (state_q == UNDO && f_element_q != f_last_q);
       cover (fail_o == '1);
