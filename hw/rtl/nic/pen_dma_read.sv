@@ -103,7 +103,7 @@ module pen_dma_read
   logic               first_q, taken, fails;
   logic [7:0]         left_q, left;
   logic [2:0]         offset;
-  logic [3:0]         lanes;
+  logic [3:0]         lanes, moved;
   logic [CLIENTS-1:0] error_q;                  // something of the client's request was refused by the bus
   dma_beat_t          beat;
 
@@ -113,12 +113,13 @@ module pen_dma_read
   assign m_axi_rready_o = open_valid && !now.refused;
   assign taken          = open_valid && (now.refused || m_axi_rvalid_i);
   assign fails          = now.refused || m_axi_rresp_i[1];
-  assign ends           = taken && (now.refused || left == 8'(beat.count));
+  assign moved          = left > 8'(lanes) ? lanes : left[3:0];
+  assign ends           = taken && (now.refused || left == 8'(moved));
 
   always_comb begin
     beat.data   = m_axi_rdata_i;
     beat.offset = offset;
-    beat.count  = left > 8'(lanes) ? lanes : left[3:0];
+    beat.count  = moved;
     beat.error  = fails || error_q[now.client];
     beat.last   = ends && now.last;
   end
@@ -129,7 +130,7 @@ module pen_dma_read
     if (taken) begin
       beat_valid_o[now.client] <= 1'b1;
       first_q <= ends;
-      left_q  <= left - 8'(beat.count);
+      left_q  <= left - 8'(moved);
       error_q[now.client] <= beat.error && !beat.last;
     end
     if (rst_i) begin
