@@ -65,7 +65,7 @@ module pen_ptp_clock
   localparam logic [5:0] ANSWER = 6'd40;
 
   logic [5:0]           count_q;                // zero: no command under way
-  logic                 is_set, is_step, is_slew, is_increment, moves;
+  logic                 is_set_q, is_step_q, is_slew_q, is_increment_q, moves;  // as the command said a cycle before
   logic [29:0]          data_ns;
   logic [47:0]          data_seconds;
   logic                 beyond_q;
@@ -74,11 +74,13 @@ module pen_ptp_clock
   logic [39:0]          increment_q;
   logic [63:0]          gate_q;
 
-  assign is_set       = command_i == PTP_SET;
-  assign is_step      = command_i == PTP_STEP;
-  assign is_slew      = command_i == PTP_SLEW;
-  assign is_increment = command_i == PTP_INCREMENT;
-  assign moves        = is_set || is_step;
+  always_ff @(posedge clk_i) begin
+    is_set_q       <= command_i == PTP_SET;
+    is_step_q      <= command_i == PTP_STEP;
+    is_slew_q      <= command_i == PTP_SLEW;
+    is_increment_q <= command_i == PTP_INCREMENT;
+  end
+  assign moves        = is_set_q || is_step_q;
   assign data_ns      = command_data_i[29:0];
   assign data_seconds = command_data_i[79:32];
 
@@ -86,9 +88,9 @@ module pen_ptp_clock
     wrong = PTP_ERROR_NONE;
     if (moves) begin
       if (command_data_i[31:LOW_W] >= 23'(SECOND_HIGH)) wrong = PTP_ERROR_NANOSECONDS;
-    end else if (is_slew) begin
+    end else if (is_slew_q) begin
       if (command_data_i[63:32] == '0 && command_data_i[31:0] != '0) wrong = PTP_ERROR_RATE;
-    end else if (is_increment) begin
+    end else if (is_increment_q) begin
       if (command_data_i[39:32] == '0) wrong = PTP_ERROR_INCREMENT;
     end else begin
       wrong = PTP_ERROR_COMMAND;
@@ -122,19 +124,19 @@ module pen_ptp_clock
   always_ff @(posedge clk_i) begin
     multiply_q  <= count_q >= MULTIPLY - 6'd1 && count_q < ADD_NS - 6'd1;
     add_ns_q    <= count_q == ADD_NS - 6'd1;
-    take_lead_q <= count_q == TAKE_LEAD - 6'd1 && is_step;
-    add_gate_q  <= count_q == CHECK - 6'd1 && is_step;
+    take_lead_q <= count_q == TAKE_LEAD - 6'd1 && is_step_q;
+    add_gate_q  <= count_q == CHECK - 6'd1 && is_step_q;
     add_lead_q  <= count_q == ADD_LEAD - 6'd1;
     if (rst_i) {multiply_q, add_ns_q, take_lead_q, add_gate_q, add_lead_q} <= '0;
   end
 
   always_comb begin
     // One of them at most. The check is made with the time itself, not with what leads it.
-    addend = (multiply_q && factor_q[29] ? {{30{is_step && data_seconds[33]}}, data_seconds[33:0]} : '0)
+    addend = (multiply_q && factor_q[29] ? {{30{is_step_q && data_seconds[33]}}, data_seconds[33:0]} : '0)
              | (add_ns_q ? 64'(data_ns) : '0)
              | (take_lead_q ? -64'(LEAD_NS) : '0)
              | (add_gate_q ? gate_q : '0)
-             | (add_lead_q ? 64'(LEAD_NS) + (is_step ? 64'(increment_q[39:32]) : '0) : '0);
+             | (add_lead_q ? 64'(LEAD_NS) + (is_step_q ? 64'(increment_q[39:32]) : '0) : '0);
     linear_sum = (multiply_q ? {linear_q[62:0], 1'b0} : linear_q) + addend;
   end
 
@@ -148,7 +150,7 @@ module pen_ptp_clock
     end
     if (count_q == CHECK) begin
       beyond_q <= linear_sum[63]
-        || (is_set ? data_seconds[47:34] != '0 : data_seconds[47:33] != '0 && data_seconds[47:33] != '1);
+        || (is_set_q ? data_seconds[47:34] != '0 : data_seconds[47:33] != '0 && data_seconds[47:33] != '1);
     end
   end
 
@@ -161,7 +163,7 @@ module pen_ptp_clock
   always_ff @(posedge clk_i) begin
     command_less_q <= {1'b0, command_ns_q[29:LOW_W]} - SECOND_HIGH;
     if (count_q < MULTIPLY) begin
-      command_ns_q   <= data_ns + (is_step ? 30'(increment_q[39:32]) : '0);
+      command_ns_q   <= data_ns + (is_step_q ? 30'(increment_q[39:32]) : '0);
       command_over_q <= 1'b0;
     end else if (count_q == ADD_NS && !command_less_q[21]) begin
       command_ns_q[29:LOW_W] <= command_less_q[20:0];
@@ -192,7 +194,7 @@ module pen_ptp_clock
 
   always_ff @(posedge clk_i) begin
     act_b_q  <= count_q == ACT_B - 6'd1 && moves && accepted;
-    zero_b_q <= count_q == ACT_B - 6'd1 && is_set && accepted;
+    zero_b_q <= count_q == ACT_B - 6'd1 && is_set_q && accepted;
     act_c_q  <= act_b_q;
     zero_c_q <= zero_b_q;
     if (rst_i) {act_b_q, zero_b_q, act_c_q, zero_c_q} <= '0;
@@ -203,7 +205,7 @@ module pen_ptp_clock
     {carry_d, fraction_b_d} = 33'(fraction_b_q) + 33'(advance_q[31:0]);
     operand = {over ? -SECOND_HIGH : 22'd0, advance_q[40:32]};
     if (act_b_q) begin
-      operand = {over && !is_set ? command_less_q : {1'b0, command_ns_q[29:LOW_W]}, command_ns_q[LOW_W-1:0]};
+      operand = {over && !is_set_q ? command_less_q : {1'b0, command_ns_q[29:LOW_W]}, command_ns_q[LOW_W-1:0]};
     end
     if (zero_b_q) {carry_d, fraction_b_d} = '0;
     ns_b_d = (zero_b_q ? '0 : ns_b_q) + operand + 31'(carry_d);
@@ -238,12 +240,12 @@ module pen_ptp_clock
       part_backward_q <= backward_q;
       advance_q       <= part_backward_q ? 41'(increment_q) - 41'(part_q) : 41'(increment_q) + 41'(part_q);
       if (count_q == ADD_LEAD && moves && accepted) left_q <= '0;
-      if (count_q == LOAD_SLEW && is_slew && accepted) begin
+      if (count_q == LOAD_SLEW && is_slew_q && accepted) begin
         left_q     <= {command_data_i[31] ? -command_data_i[31:0] : command_data_i[31:0], 32'd0};
         rate_q     <= command_data_i[63:32];
         backward_q <= command_data_i[31];
       end
-      if (count_q == LOAD_INCREMENT && is_increment && accepted) increment_q <= command_data_i[39:0];
+      if (count_q == LOAD_INCREMENT && is_increment_q && accepted) increment_q <= command_data_i[39:0];
       ns_b_q          <= ns_b_d;
       whole_b_q       <= advance_q[40:32];
       carry_b_q       <= carry_d;
@@ -279,7 +281,7 @@ module pen_ptp_clock
     f_advance_q <= advance_q;
     f_sum_q     <= f_sum_q + 64'(part);
     if (count_q == ADD_LEAD && f_moves) f_amount_q <= f_sum_q + 64'(part);
-    if (count_q == LOAD_SLEW && is_slew && accepted) begin
+    if (count_q == LOAD_SLEW && is_slew_q && accepted) begin
       f_sum_q    <= '0;
       f_amount_q <= 64'(command_data_i[31] ? -command_data_i[31:0] : command_data_i[31:0]) << 32;
     end
@@ -303,9 +305,9 @@ module pen_ptp_clock
       // What makes it hold: stage B is a cycle ahead.
       assert (whole_b_q == f_advance_q[40:32]);
       if (!zero_c_q) assert ({10'(whole_b_q) + 10'(carry_b_q), fraction_b_q} == 42'(fraction_q) + 42'(f_advance_q));
-      if (act_c_q) assert (ns_b_q == (is_set ? '0 : 31'(ns_q) + 31'(carry_b_q)) + 31'(command_ns_q));
+      if (act_c_q) assert (ns_b_q == (is_set_q ? '0 : 31'(ns_q) + 31'(carry_b_q)) + 31'(command_ns_q));
       else assert (ns_b_q == 31'(ns_q) + 31'(whole_b_q) + 31'(carry_b_q));
-      if (act_c_q && !is_set) assert (gate_d == gate_q + linear_q + 64'(carry_b_q));
+      if (act_c_q && !is_set_q) assert (gate_d == gate_q + linear_q + 64'(carry_b_q));
       if (zero_c_q) assert (gate_d == linear_q && !carry_b_q && fraction_b_q == '0);
       // The slew has ended before the time moves.
       assert (increment_q[39:32] != '0);
@@ -317,21 +319,24 @@ module pen_ptp_clock
       if (f_moves && count_q > ACT_B) assert (f_advance_q == 41'(increment_q));
       // Commands step by step.
       assert (count_q <= ANSWER);
-      assert (act_b_q == (count_q == ACT_B && f_moves) && zero_b_q == (act_b_q && is_set));
-      assert (act_c_q == (count_q == ACT_C && f_moves) && zero_c_q == (act_c_q && is_set));
+      assert (act_b_q == (count_q == ACT_B && f_moves) && zero_b_q == (act_b_q && is_set_q));
+      assert (act_c_q == (count_q == ACT_C && f_moves) && zero_c_q == (act_c_q && is_set_q));
       assert (multiply_q == (count_q >= MULTIPLY && count_q < ADD_NS) && add_ns_q == (count_q == ADD_NS));
-      assert (take_lead_q == (count_q == TAKE_LEAD && is_step) && add_gate_q == (count_q == CHECK && is_step));
+      assert (take_lead_q == (count_q == TAKE_LEAD && is_step_q) && add_gate_q == (count_q == CHECK && is_step_q));
       assert (add_lead_q == (count_q == ADD_LEAD));
-      if (count_q != '0) assert (command_valid_i);
+      if (count_q != '0) begin
+        assert (command_valid_i && is_set_q == (command_i == PTP_SET) && is_step_q == (command_i == PTP_STEP));
+        assert (is_slew_q == (command_i == PTP_SLEW) && is_increment_q == (command_i == PTP_INCREMENT));
+      end
       if (moves && command_data_i[31:LOW_W] < 23'(SECOND_HIGH)) begin
         if (count_q >= MULTIPLY && count_q <= ADD_NS)
-          assert (command_ns_q == data_ns + (is_step ? 30'(increment_q[39:32]) : '0) && !command_over_q);
+          assert (command_ns_q == data_ns + (is_step_q ? 30'(increment_q[39:32]) : '0) && !command_over_q);
         if (count_q > MULTIPLY && count_q <= ADD_NS)
           assert (command_less_q == {1'b0, command_ns_q[29:LOW_W]} - SECOND_HIGH);
         if (count_q > ADD_NS) begin
           assert (command_ns_q < 30'(SECOND_NS));
-          assert (command_over_q == (31'(data_ns) + (is_step ? 31'(increment_q[39:32]) : '0) >= 31'(SECOND_NS)));
-          assert (command_ns_q == data_ns + (is_step ? 30'(increment_q[39:32]) : '0)
+          assert (command_over_q == (31'(data_ns) + (is_step_q ? 31'(increment_q[39:32]) : '0) >= 31'(SECOND_NS)));
+          assert (command_ns_q == data_ns + (is_step_q ? 30'(increment_q[39:32]) : '0)
             - (command_over_q ? 30'(SECOND_NS) : '0));
         end
         if (count_q > TAKE_LEAD) begin
@@ -349,7 +354,7 @@ module pen_ptp_clock
         assume (command_valid_i && command_i == $past(command_i) && command_data_i == $past(command_data_i));
       end
       if (!$past(act_c_q)) assert (!stepped_o);
-      cover (count_q == ANSWER && is_increment && error_q == PTP_ERROR_NONE);
+      cover (count_q == ANSWER && is_increment_q && error_q == PTP_ERROR_NONE);
     end
   end
 `endif

@@ -139,21 +139,21 @@ module pen_credit
   // Which class is selected is known late in its cycle: what all had in it is looked at in the next.
   logic             high_pending_q, low_pending_q, read_q;  // what is compared next; a lowest credit first
   logic             ended_q;                     // a transmission, in the cycle before
+  logic             is_high_q;                   // not the lowest credit is compared, but the highest or one that is read
   logic             clear_q;
   logic [1:0]       which_q;                     // what is read
   bits_t [CLASSES-1:0] before_q;                 // of each class in the cycle before
   bits_t            high_q, candidate, stored, invert, answer;
   logic [LOW_W-1:0] low_q;
   class_t           look_class, high_class_q, low_class_q, address;
-  logic             take, is_high, better, writes, to_zero;
+  logic             take, better, writes, to_zero;
 
   assign look_class = selected_i ? class_q : read_class_i;
   assign take       = read_i && !grant_i && !selected_i && !high_pending_q && !ended_q && !ends && !read_q && !ack_o;
-  assign is_high    = !ended_q && (high_pending_q || which_q != 2'd2);
   assign address    = ended_q ? low_class_q : high_class_q;
   assign to_zero    = init_busy_i || (read_q && clear_q);
   // The lowest are kept inverted, so that one comparison serves both.
-  assign invert     = {BITS_W{!is_high}};
+  assign invert     = {BITS_W{!is_high_q}};
   assign candidate  = (ended_q ? {{(BITS_W - LOW_W) {1'b1}}, low_q} : high_q) ^ invert;
   assign better     = candidate > stored;
   assign answer     = (better || which_q == 2'd0 ? candidate : stored) ^ invert;
@@ -162,9 +162,9 @@ module pen_credit
   pen_lutram_1r1w #(.WIDTH(BITS_W), .DEPTH(2 * CLASSES)) u_extremes (
     .clk_i,
     .write_i     (init_busy_i || writes),
-    .write_addr_i(init_busy_i ? init_index_i[3:0] : {is_high, address}),
-    .write_data_i(to_zero ? {BITS_W{!(init_busy_i ? init_index_i[3] : is_high)}} : candidate),
-    .read_addr_i ({is_high, address}),
+    .write_addr_i(init_busy_i ? init_index_i[3:0] : {is_high_q, address}),
+    .write_data_i(to_zero ? {BITS_W{!(init_busy_i ? init_index_i[3] : is_high_q)}} : candidate),
+    .read_addr_i ({is_high_q, address}),
     .read_data_o (stored)
   );
 
@@ -182,6 +182,7 @@ module pen_credit
       read_q         <= take;
       ack_o          <= read_q;
     end
+    is_high_q <= !ends && (selected_i || (high_pending_q && ended_q) || read_which_i != 2'd2);
     for (int unsigned k = 0; k < CLASSES; k++) before_q[k] <= credit_q[k][CREDIT_W-1:FRACTION_W];
     if (selected_i || take) begin
       high_q       <= before_q[look_class];

@@ -109,7 +109,7 @@ module pen_gate_sequence
   assign take_settings_o = step_q[IDLE] && looked_i && again_i == '0 && !redo_q && commit_i;
   assign busy_o          = !(step_q[IDLE] || step_q[LOOK] || step_q[SEND]) || redo_q || !looked_i || again_i != '0;
   assign snap_o          = stepped_i || (step_q[IDLE] && again_i == '0 && (redo_q || commit_i))
-                           || (step_q[LOOK] && look_hit_i) || (step_q[CANCELLED] && !pending_i[port_q]);
+                           || step_q[LOOK] || (step_q[CANCELLED] && !pending_i[port_q]);
 
   // --- to the gates --------------------------------------------------------------------------------------------------
   assign write_o        = step_q[OPEN_WRITE] || step_q[WRITE_INITIAL] || step_q[WRITE_LARGEST];

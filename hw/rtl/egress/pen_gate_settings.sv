@@ -29,9 +29,10 @@ module pen_gate_settings
   logic [29:0] base_nanoseconds_q, seconds_sum_q;
   logic [31:0] cycle_time_ns_q, extension_ns_q;
   logic [30:0] seconds_sum, seconds_add;
+  logic        second_q;                         // the bit of the seconds that is added in this cycle
 
   always_comb begin
-    seconds_add = base_seconds_q[6'(count_i - 6'd1)] ? 31'(SECOND_NS) : '0;
+    seconds_add = second_q ? 31'(SECOND_NS) : '0;
     if (count_i == '0) seconds_add = {base_nanoseconds_q, 1'b0};
     seconds_sum = 31'(seconds_sum_q) + seconds_add;
   end
@@ -44,6 +45,8 @@ module pen_gate_settings
       extension_ns_q     <= extension_ns_i;
       length_o           <= length_i;
     end
+
+    second_q <= base_seconds_q[count_i];
 
     error_o <= GATE_ERROR_NONE;
     if (length_o == '0) error_o <= GATE_ERROR_NO_ENTRIES;

@@ -33,8 +33,8 @@ module pen_queue_candidates
   input  length_t               offer_wire_i,
   input  logic [CLASSES-1:0]    searched_i,           // their heads are being offered: what is ready can yet be replaced
   // Taken out: selected, or given up
-  input  logic                  grant_i,
   input  class_t                grant_class_i,
+  input  logic [CLASSES-1:0]    granted_i,            // the same, one bit at most
   output logic [CELL_W-1:0]     grant_frame_o,
   output logic [LIST_W-1:0]     grant_list_o,
   input  logic                  expire_i,
@@ -134,7 +134,7 @@ module pen_queue_candidates
     logic soon, loaded, stays;
     assign soon   = soon_q[k] || (becomes_soon_q && soon_class_q == class_t'(k) && valid_q[k]);
     assign loaded = load && offered_q[k];
-    assign stays  = !((grant_i && grant_class_i == class_t'(k)) || (expire_i && expire_class_i == class_t'(k)));
+    assign stays  = !granted_i[k] && !(expire_i && expire_class_i == class_t'(k));
 
     // Without a choice between loads and other changes, which is as late as they are.
     always_ff @(posedge clk_i) begin
@@ -250,7 +250,7 @@ module pen_queue_candidates
       assert (!due_q[f_class] || f_wait_q <= 29'sd1);
       assert (!ready_o[f_class] || f_wait_q <= 0);
       cover (ready_o[f_class] && fits_o[f_class] && f_guard_q && f_wait_q < 0);
-      cover (grant_i && ready_o[grant_class_i] && soon_q != '0);
+      cover ((granted_i & ready_o) != '0 && soon_q != '0);
     end
   end
 `endif
