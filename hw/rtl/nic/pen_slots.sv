@@ -432,8 +432,8 @@ module pen_slots
         assert (f_entries_q + 9'd1 == needed_q);
       end
       if (state_q == COMMIT) assert (f_entries_q == needed_q);
+      cover (commit_o && count_q > 32'd1 && !all_named && free_q != '0);
       cover (commit_o && has_guard && !all_named && free_q != '0);
-      cover (commit_o && !has_guard && free_q == '0);
       cover (state_q == CHECK && verdict == SLOT_ERROR_TOO_SHORT);
     end
   end
