@@ -157,7 +157,8 @@ module pen_credit
   assign candidate  = (ended_q ? {{(BITS_W - LOW_W) {1'b1}}, low_q} : high_q) ^ invert;
   assign better     = candidate > stored;
   assign answer     = (better || which_q == 2'd0 ? candidate : stored) ^ invert;
-  assign writes     = ended_q ? low_pending_q && better : high_pending_q ? better : read_q && which_q != 2'd0 && (better || clear_q);
+  assign writes     = ended_q ? low_pending_q && better
+                              : high_pending_q ? better : read_q && which_q != 2'd0 && (better || clear_q);
 
   pen_lutram_1r1w #(.WIDTH(BITS_W), .DEPTH(2 * CLASSES)) u_extremes (
     .clk_i,

@@ -299,7 +299,7 @@ module pen_queue
   typedef logic [LIST_W+$bits(class_t)-1:0] f_queue_t;
   f_queue_t           f_candidate, f_any, f_granted, f_given_up, f_offered, f_walking, f_unlink;
 
-  assign {f_candidate_frame, f_candidate_list} = u_candidates.u_granted.memory[f_class];
+  assign {f_candidate_frame, f_candidate_list} = u_candidates.u_frame.memory[f_class];
   assign f_candidate = {f_candidate_list, f_class};
   assign f_any       = {f_list, f_class};
   assign f_granted   = {granted_list_q, granted_class_q};
@@ -336,7 +336,7 @@ module pen_queue
     // Lists are empty at first: init_busy_i has seen to that.
     if (rst_i) begin
       assume (enqueue_i.destination == '0);
-      for (int unsigned q = 0; q < 1 << $bits(f_queue_t); q++) assume (!u_lists.u_filled.memory[q] && !u_lists.u_walk_filled.memory[q]);
+      for (int unsigned q = 0; q < 1 << $bits(f_queue_t); q++) assume (!u_lists.u_filled.memory[q]);
     end
     assume (enqueue_i.port < 3'(PORTS));
     if (f_past_q) begin
@@ -347,11 +347,8 @@ module pen_queue
         assert (!offer || f_offered != f_unlink);
       end
       if (!searched[f_class] && f_any_filled) assert (valid[f_class] || (offer && offer_class == f_class));
-      for (int unsigned q = 0; q < 1 << $bits(f_queue_t); q++)
-        assert (u_lists.u_filled.memory[q] == u_lists.u_walk_filled.memory[q]);
       assert (u_candidates.offered_q == (offer ? CLASSES'(1) << offer_class : '0));
       assert (!offer || u_candidates.class_q == offer_class);
-      assert (!valid[f_class] || u_candidates.u_granted.memory[f_class] == u_candidates.u_expired.memory[f_class]);
       // What makes it hold. Only a candidate is ready. Who is on its way, and whose class is searched:
       assert (!follows_q || taken_q);
       assert (taken_class_q == (taken_q ? CLASSES'(1) << granted_class_q : '0));

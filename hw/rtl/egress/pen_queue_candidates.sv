@@ -166,22 +166,16 @@ module pen_queue_candidates
     .read_data_o ({candidate_order, candidate_wire})
   );
 
-  // The frame that is selected, and the one that may be given up: which of them comes late.
-  pen_lutram_1r1w #(.WIDTH(CELL_W + LIST_W), .DEPTH(CLASSES)) u_granted (
+  // The frame that is selected, whose class comes late, and the one that may be given up.
+  pen_lutram_2r1w #(.WIDTH(CELL_W + LIST_W), .DEPTH(CLASSES)) u_frame (
     .clk_i,
-    .write_i     (load),
-    .write_addr_i(class_q),
-    .write_data_i({offer_frame_i, offer_list_i}),
-    .read_addr_i (grant_class_i),
-    .read_data_o ({grant_frame_o, grant_list_o})
-  );
-  pen_lutram_1r1w #(.WIDTH(CELL_W + LIST_W), .DEPTH(CLASSES)) u_expired (
-    .clk_i,
-    .write_i     (load),
-    .write_addr_i(class_q),
-    .write_data_i({offer_frame_i, offer_list_i}),
-    .read_addr_i (expire_class_i),
-    .read_data_o ({expire_frame_o, expire_list_o})
+    .write_i      (load),
+    .write_addr_i (class_q),
+    .write_data_i ({offer_frame_i, offer_list_i}),
+    .read_addr_a_i(grant_class_i),
+    .read_data_a_o({grant_frame_o, grant_list_o}),
+    .read_addr_b_i(expire_class_i),
+    .read_data_b_o({expire_frame_o, expire_list_o})
   );
 
   logic unused;

@@ -75,8 +75,8 @@ module pen_queue_lists
   frame_t            frame_q;
   queue_t            offer_queue_q;
 
-  logic   enqueue, filled, walk_filled, emptied, filled_write, head_write, link_read;
-  queue_t enqueue_to, queue, filled_addr;            // queue: whose head may change
+  logic   enqueue, filled, walk_filled, emptied, head_write, link_read;
+  queue_t enqueue_to, queue;                         // queue: whose head may change
   frame_t tail, walk_tail, next_frame, reread;
   head_t  head_update, scanned, offer_q;
   info_t  info;
@@ -87,42 +87,26 @@ module pen_queue_lists
   assign queue      = enqueue ? enqueue_to : walk_q;
   assign emptied    = !enqueue && state_q == UNLINK && walk_tail == frame_q;
 
-  // Where an enqueue goes to and what is walked through are looked up by memories of their own: no choice is on their ways.
-  assign filled_write = init_busy_i || enqueue || emptied;
-  assign filled_addr  = init_busy_i ? queue_t'(init_index_i) : queue;
-
-  pen_lutram_1r1w #(.WIDTH(1), .DEPTH(QUEUES)) u_filled (
+  // Where an enqueue goes to, and what is walked through.
+  pen_lutram_2r1w #(.WIDTH(1), .DEPTH(QUEUES)) u_filled (
     .clk_i,
-    .write_i     (filled_write),
-    .write_addr_i(filled_addr),
-    .write_data_i(enqueue && !init_busy_i),
-    .read_addr_i (enqueue_to),
-    .read_data_o (filled)
+    .write_i      (init_busy_i || enqueue || emptied),
+    .write_addr_i (init_busy_i ? queue_t'(init_index_i) : queue),
+    .write_data_i (enqueue && !init_busy_i),
+    .read_addr_a_i(enqueue_to),
+    .read_data_a_o(filled),
+    .read_addr_b_i(walk_q),
+    .read_data_b_o(walk_filled)
   );
-  pen_lutram_1r1w #(.WIDTH(1), .DEPTH(QUEUES)) u_walk_filled (
+  pen_lutram_2r1w #(.WIDTH(CELL_W), .DEPTH(QUEUES)) u_tail (
     .clk_i,
-    .write_i     (filled_write),
-    .write_addr_i(filled_addr),
-    .write_data_i(enqueue && !init_busy_i),
-    .read_addr_i (walk_q),
-    .read_data_o (walk_filled)
-  );
-
-  pen_lutram_1r1w #(.WIDTH(CELL_W), .DEPTH(QUEUES)) u_tail (
-    .clk_i,
-    .write_i     (enqueue),
-    .write_addr_i(enqueue_to),
-    .write_data_i(enqueue_i.frame[CELL_W-1:0]),
-    .read_addr_i (enqueue_to),
-    .read_data_o (tail)
-  );
-  pen_lutram_1r1w #(.WIDTH(CELL_W), .DEPTH(QUEUES)) u_walk_tail (
-    .clk_i,
-    .write_i     (enqueue),
-    .write_addr_i(enqueue_to),
-    .write_data_i(enqueue_i.frame[CELL_W-1:0]),
-    .read_addr_i (walk_q),
-    .read_data_o (walk_tail)
+    .write_i      (enqueue),
+    .write_addr_i (enqueue_to),
+    .write_data_i (enqueue_i.frame[CELL_W-1:0]),
+    .read_addr_a_i(enqueue_to),
+    .read_data_a_o(tail),
+    .read_addr_b_i(walk_q),
+    .read_data_b_o(walk_tail)
   );
 
   assign head_write  = (enqueue && !filled) || (!enqueue && state_q == HEAD);
@@ -293,7 +277,7 @@ module pen_queue_lists
     assume (!rst_i || !(enqueue || unlink_i));
     assume (!init_busy_i);
     // Lists are empty at first: init_busy_i has seen to that.
-    if (!f_past_q) for (int unsigned q = 0; q < QUEUES; q++) assume (!u_filled.memory[q] && !u_walk_filled.memory[q]);
+    if (!f_past_q) for (int unsigned q = 0; q < QUEUES; q++) assume (!u_filled.memory[q]);
     if (f_past_q) begin
       if (enqueue) begin
         assume (enqueue_i.port < 3'(PORTS));
@@ -318,10 +302,6 @@ module pen_queue_lists
         if (walk_q.traffic_class == f_queue.traffic_class && f_count_q != '0) assert (f_seen_q || f_offered);
       end
       // What makes it hold: frames of the list are linked, from its head to its tail.
-      for (int unsigned q = 0; q < QUEUES; q++) begin
-        assert (u_walk_filled.memory[q] == u_filled.memory[q]);
-        if (u_filled.memory[q]) assert (u_walk_tail.memory[q] == u_tail.memory[q]);
-      end
       if (f_offered) assert (offer_q == u_head.memory[f_queue]);
       assert (f_count_q <= (CELL_W + 1)'(CELLS));
       for (int unsigned n = 0; n < CELLS; n++) begin

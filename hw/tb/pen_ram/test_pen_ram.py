@@ -47,19 +47,30 @@ async def block_ram(dut):
     assert collisions > 20  # 62 are to be expected
 
 
-@cocotb.test()
-async def lookup_tables(dut):
+async def lookup(dut, *ports):
     """The word read comes in the same cycle; what is written is there from the next one on."""
     words = await written_memory(dut)
     for _ in range(2000):
         write, address, word = random_write(dut)
-        read_address = random.randrange(DEPTH)
-        dut.read_addr_i.value = read_address
+        places = [random.randrange(DEPTH) for _ in ports]
+        for (read_address, _), place in zip(ports, places, strict=True):
+            read_address.value = place
         await Timer(1, "ns")
-        assert dut.read_data_o.value == words[read_address]
+        for (_, data), place in zip(ports, places, strict=True):
+            assert data.value == words[place]
         if write:
             words[address] = word
         await FallingEdge(dut.clk_i)
+
+
+@cocotb.test()
+async def lookup_tables(dut):
+    await lookup(dut, (dut.read_addr_i, dut.read_data_o))
+
+
+@cocotb.test()
+async def lookup_tables_with_two_read_ports(dut):
+    await lookup(dut, (dut.read_addr_a_i, dut.read_data_a_o), (dut.read_addr_b_i, dut.read_data_b_o))
 
 
 def test_pen_ram_1r1w():
@@ -68,3 +79,8 @@ def test_pen_ram_1r1w():
 
 def test_pen_lutram_1r1w():
     run_module("pen_lutram_1r1w", __name__, {"WIDTH": 13, "DEPTH": DEPTH}, testcase="lookup_tables")
+
+
+def test_pen_lutram_2r1w():
+    parameters = {"WIDTH": 13, "DEPTH": DEPTH}
+    run_module("pen_lutram_2r1w", __name__, parameters, testcase="lookup_tables_with_two_read_ports")
