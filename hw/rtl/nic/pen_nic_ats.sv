@@ -126,4 +126,76 @@ module pen_nic_ats
 
   logic unused;
   assign unused = &{1'b0, table_i, arrived, entry};
+
+`ifdef FORMAL_TURNS
+  // Contract, of any port: 1. a frame is answered once, ANSWERED cycles after its turn, and that turn comes at most PORTS cycles after it has
+  // asked; what pen_ats has of it is the port's; 2. no state is read while one before it has still to be stored; 3. of tables
+  // each entry that is taken goes to the port's own queue or class, and none else is written.
+  logic                f_past_q = 1'b0, f_answered_q;
+  logic   [ANSWERED:1] f_taken_q;                 // the port's frame is in that cycle
+  logic   [PORT_W:0]   f_waits_q;                 // cycles in which it has asked in vain
+  index_t              f_port_q;                  // any, and always the same
+  ats_request_t        f_request_q;
+  table_write_t        f_table_q;
+  logic                f_table_waits_q, f_takes, f_writes;
+  stream_t             f_stream;
+
+  assign f_takes  = take && turn_q == f_port_q;
+  assign f_stream = stream_t'({turn_q, request_i[turn_q].of_queue[QUEUE_W-1:0]});
+  assign f_writes = u_ats.write_rate || u_ats.write_group_i;
+
+  always_ff @(posedge clk_i) begin
+    f_past_q        <= 1'b1;
+    f_port_q        <= f_port_q;
+    f_taken_q       <= {f_taken_q[ANSWERED-1:1], f_takes};
+    f_request_q     <= request_i[f_port_q];
+    f_answered_q    <= answer_o[f_port_q].valid;
+    f_waits_q       <= request_i[f_port_q].valid && !init_busy_q && f_taken_q == '0 && !f_takes ? f_waits_q + 1'b1 : '0;
+    f_table_q       <= table_i[f_port_q];
+    f_table_waits_q <= table_i[f_port_q].valid && !table_ready_o[f_port_q];
+    if (rst_i) begin
+      f_taken_q       <= '0;
+      f_answered_q    <= 1'b0;
+      f_waits_q       <= '0;
+      f_table_waits_q <= 1'b0;
+    end
+  end
+
+  // What it asks of a port: it keeps to its request until the answer and has none in the cycle behind; entries are kept likewise.
+  logic f_asked_q;
+  always_ff @(posedge clk_i) f_asked_q <= !rst_i && request_i[f_port_q].valid && !answer_o[f_port_q].valid;
+  always_comb begin
+    if (!f_past_q) assume (rst_i);
+    else begin
+      assume (32'(f_port_q) < PORTS);
+      if (f_asked_q) assume (request_i[f_port_q] == f_request_q);
+      if (f_answered_q) assume (!request_i[f_port_q].valid);
+      if (f_table_waits_q) assume (table_i[f_port_q] == f_table_q);
+      for (int unsigned p = 0; p < PORTS; p++) if (request_i[p].valid) assume (32'(request_i[p].of_queue) < QUEUES);
+      // The contract.
+      assert (answer_o[f_port_q].valid == f_taken_q[ANSWERED]);
+      assert (32'(f_waits_q) < PORTS);
+      if (f_taken_q[1]) begin
+        assert (valid_q && u_ats.valid_i && 32'(u_ats.port_i) == 32'(f_port_q));
+        assert (arrived == request_i[f_port_q] && arrived == f_request_q);
+        assert (u_ats.stream_q[1] == stream_t'({f_port_q, arrived.of_queue[QUEUE_W-1:0]}));
+      end
+      if (f_takes) begin
+        for (int unsigned i = 1; i <= 8; i++) if (u_ats.stream_valid_q[i]) assert (u_ats.stream_q[i] != f_stream);
+      end
+      if (f_writes) assert (entry.valid && table_ready_o[writer] && is_there);
+      if (f_writes && writer == f_port_q) begin
+        assert (entry == table_i[f_port_q]);
+        if (is_rate) assert (!u_ats.write_group_i && u_ats.write_handle == stream_t'({f_port_q, entry.index[QUEUE_W-1:0]}));
+        else assert (!u_ats.write_rate && 32'(u_ats.write_group) == 32'({f_port_q, entry.index[2:0]}));
+      end
+      if (table_i[f_port_q].valid && table_ready_o[f_port_q] && is_there) assert (writer == f_port_q && f_writes);
+      // What makes it hold.
+      if (f_taken_q != '0) assert (request_i[f_port_q].valid && !f_answered_q && (f_taken_q & (f_taken_q - 1'b1)) == '0);
+      assert (busy_q[f_port_q] == (f_taken_q != '0));
+      cover (answer_o[f_port_q].valid && f_port_q == index_t'(PORTS - 1));
+      cover (f_writes && is_rate && f_taken_q != '0);
+    end
+  end
+`endif
 endmodule
