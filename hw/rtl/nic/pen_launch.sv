@@ -64,7 +64,7 @@ module pen_launch
     slot_t  slot;
   } frame_t;
 
-  typedef enum logic [2:0] {IDLE, PLACE, COMPARE, JUDGE, INSERT} state_e;
+  typedef enum logic [2:0] {IDLE, PLACE, SUBTRACT, COMPARE, JUDGE, INSERT} state_e;
   state_e                        state_q;
   logic [63:0]                   launch_q;      // of the frame that is offered, as gate time has it
   count_t                        at_q;          // its place
@@ -78,7 +78,7 @@ module pen_launch
   frame_t [SENT_CYCLES-1:0]      released_q;    // the one of that many cycles ago, and one more
   logic                          load, hit, late_q, beyond_q, insert;
   queue_t                        load_queue;
-  logic [63:0]                   read_time, next_head;
+  logic [63:0]                   read_time, read_time_q, next_head;
 
   // ---- What is held --------------------------------------------------------------------------------------------------
   always_comb begin
@@ -110,13 +110,13 @@ module pen_launch
   );
 
   // ---- Coming --------------------------------------------------------------------------------------------------------
-  assign hit       = release_o && release_queue_o == offer_queue_i;
+  assign hit       = due_q[offer_queue_i];       // places change before or with the next cycles
   assign answer_o  = state_q == INSERT && !hit && !load;
   assign beyond_o  = answer_o && beyond_q;
   assign dropped_o = answer_o && late_q && drop_i[offer_queue_i] && !beyond_o;
   assign taken_o   = answer_o && !beyond_o && !dropped_o;
   assign insert    = taken_o;
-  assign ahead     = {1'b0, launch_q} - {1'b0, state_q == PLACE ? read_time : gate_time_i};
+  assign ahead     = {1'b0, launch_q} - {1'b0, state_q == SUBTRACT ? read_time_q : gate_time_i};
 
   always_ff @(posedge clk_i) begin
     unique case (state_q)
@@ -125,7 +125,8 @@ module pen_launch
         launch_q <= offer_time_i < 64'(LEAD_NS) ? '0 : offer_time_i - 64'(LEAD_NS);
         if (offer_i) state_q <= PLACE;
       end
-      PLACE: if (!load) state_q <= COMPARE;
+      PLACE: if (!load) state_q <= SUBTRACT;
+      SUBTRACT: state_q <= COMPARE;
       COMPARE: begin
         at_q    <= at_q + 1'b1;
         state_q <= PLACE;
@@ -138,10 +139,11 @@ module pen_launch
       INSERT: if (!load) state_q <= IDLE;
       default: state_q <= IDLE;
     endcase
+    read_time_q <= read_time;
     ahead_q  <= ahead;
     late_q   <= ahead_q[64] || ahead_q[63:3] == '0;
     beyond_q <= !ahead_q[64] && ahead_q[63:0] > 64'(horizon_ns_i);
-    if (hit && state_q != IDLE) begin           // places have changed
+    if (hit && state_q != IDLE) begin
       state_q <= PLACE;
       at_q    <= '0;
     end
@@ -299,6 +301,8 @@ module pen_launch
         end
         // The place that was found: behind all that is not later.
         if (f_of_offer && state_q != IDLE && i < 32'(at_q)) assert (f_time[f_order[i]] <= launch_q);
+        if (f_of_offer && state_q == SUBTRACT && i == 32'(at_q) && i < 32'(f_count))
+          assert (read_time_q == f_time[f_order[i]]);
         if (f_of_offer && state_q == COMPARE && i == 32'(at_q) && i < 32'(f_count))
           assert (ahead_q[64] == (f_time[f_order[i]] > launch_q));
         if (f_of_offer && state_q inside {JUDGE, INSERT} && i == 32'(at_q) && i < 32'(f_count))
