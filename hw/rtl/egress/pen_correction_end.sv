@@ -20,13 +20,13 @@ module pen_correction_end
   input  long_cycle_t cycles_i,       // as of correction_t; of this frame, from ADDED_AT on
   input  logic        is_carried_i,
   input  long_cycle_t late_cycle_i,
-  input  logic [2:0]  place_i,        // 0 to 5: of the byte in the field
+  input  logic [2:0]  place_i,        // 0 to 5: of the next byte in the field
   input  logic [7:0]  data_i,         // as it came
   output logic [7:0]  data_o
 );
   localparam int unsigned ADDED_AT = 4 + LATE;
-  if (ADDED_AT > 21) begin : gen_check
-    $fatal(1, "pen_correction_end: LATE must be 17 or less, is %0d (%m)", LATE);
+  if (ADDED_AT > 20) begin : gen_check
+    $fatal(1, "pen_correction_end: LATE must be 16 or less, is %0d (%m)", LATE);
   end
 
   long_cycle_t sum_q;                 // its bits 47:19, and what they carry
@@ -35,14 +35,24 @@ module pen_correction_end
     if (taken_i && position_i == 6'(ADDED_AT)) sum_q <= cycles_i + late_cycle_i;
   end
 
-  always_comb begin
-    case (place_i)
-      3'd0:    data_o = data_i + 8'(sum_q[29] && is_carried_i);
-      3'd1:    data_o = data_i + 8'(sum_q[29]);
-      3'd2:    data_o = sum_q[28:21];
-      3'd3:    data_o = sum_q[20:13];
-      3'd4:    data_o = sum_q[12:5];
-      default: data_o = {sum_q[4:0], data_i[2:0]};
-    endcase
+  // Of the byte that is sent: what of it comes from the sum, and what is carried into it.
+  logic       own_high_q, own_low_q, carry_q;
+  logic [7:0] own_q;
+  always_ff @(posedge clk_i) begin
+    if (taken_i) begin
+      own_high_q <= place_i >= 3'd2;
+      own_low_q  <= place_i inside {[3'd2:3'd4]};
+      carry_q    <= sum_q[29] && ((place_i == 3'd0 && is_carried_i) || place_i == 3'd1);
+      case (place_i)
+        3'd2:    own_q <= sum_q[28:21];
+        3'd3:    own_q <= sum_q[20:13];
+        3'd4:    own_q <= sum_q[12:5];
+        default: own_q <= {sum_q[4:0], 3'b0};
+      endcase
+    end
   end
+
+  logic [7:0] carried;
+  assign carried = data_i + 8'(carry_q);
+  assign data_o  = {own_high_q ? own_q[7:3] : carried[7:3], own_low_q ? own_q[2:0] : carried[2:0]};
 endmodule

@@ -24,6 +24,9 @@
 //
 // Padding goes through the CRC too. It replaces bytes of the old FCS one by one: they are taken into the difference, which
 // then is the new FCS by itself.
+//
+// What is to be done with a byte is decided while the one before it is sent, and the difference takes what a byte changes
+// while the one behind it is sent.
 module pen_editor
   import pen_pkg::*;
 #(
@@ -57,35 +60,41 @@ module pen_editor
 
   logic [5:0]  position_q;          // of the byte sent; stays behind all that changes
   logic signed [5:0] old_q;         // of the frame as it came, see above; less OLD_BEGIN
-  logic [31:0] difference_q, difference_d;
+  logic [31:0] difference_q, difference;  // without and with what the byte before changes
+  logic [7:0]  change_q, came_q;
+  logic        is_counted_q;        // these are in difference_q, or nothing is any more
   logic        corrected_q;         // from the first byte of a correctionField on
   logic        keeps_tag, sends_tag, changes;
-  logic        in_tag, in_r_tag, in_new, in_correction, in_padding, in_fcs, has_old_fcs;
   logic        in_old, in_old_tag, in_old_r_tag;
-  logic        takes;               // a byte of the frame as it came
   tag_e        tag;
   r_tag_e      r_tag;
   logic [15:0] tci, old_tci, new_tci;
-  logic [2:0]  r_tag_place;
-  logic [5:0]  correction_place;
-  logic [7:0]  new_tag_byte, old_tag_byte, r_tag_byte, corrected, old_byte, kept, sent, change, old_fcs;
+  logic [7:0]  corrected, kept, sent, change;
+
+  // Of the byte that is sent: decided with the one before.
+  typedef struct packed {
+    logic       is_own;             // `own` is sent: of a tag or padding
+    logic [7:0] own;
+    logic       takes;              // a byte of the frame as it came
+    logic       is_begin;           // of the addresses or of tags
+    logic       is_inverted;        // of the first four
+    logic       in_correction;
+    logic       in_padding;
+    logic       in_fcs;
+    logic       has_old_fcs;
+    logic       ends_begin;         // what is left out stands behind it
+  } byte_t;
+  localparam byte_t FIRST = '{takes: 1'b1, is_begin: 1'b1, is_inverted: 1'b1, has_old_fcs: 1'b1, default: '0};
+  byte_t       now_q, next;
+  logic [5:0]  ahead;               // position of the next byte
+  logic        is_tag, is_r_tag;    // the next byte
+  logic [5:0]  correction_place;    // of the next byte
 
   assign tag         = edit_i.tag;
   assign r_tag       = edit_i.r_tag;
   assign changes     = tag != TAG_KEEP || r_tag != R_TAG_KEEP || corrected_q;
   assign keeps_tag   = label_i.has_tag && tag inside {TAG_KEEP, TAG_REWRITE};
   assign sends_tag   = keeps_tag || tag == TAG_INSERT;
-
-  assign in_tag      = position_q[5:2] == 4'd3;
-  assign in_r_tag    = r_tag == R_TAG_INSERT && (sends_tag ? position_q inside {[6'd16:6'd21]} : position_q inside {[6'd12:6'd17]});
-  assign in_new      = position_q < 6'd12 || (in_tag && sends_tag) || in_r_tag;
-  assign in_fcs      = left_i < length_t'(4);
-  assign in_padding  = !in_fcs && left_i < length_t'(4) + length_t'(pad_i);
-  assign has_old_fcs = left_i >= length_t'(pad_i);
-
-  // What came with an R-TAG has no correction.
-  assign correction_place = position_q - CORRECTION_AT - (sends_tag ? 6'd4 : 6'd0) - (r_tag == R_TAG_INSERT ? 6'd6 : 6'd0);
-  assign in_correction    = label_i.correction.is_due && correction_place < CORRECTION_BYTES;
 
   assign in_old       = old_q >= OLD_BEGIN && old_q < (keeps_tag ? OLD_BEHIND : OLD_BEHIND - 6'sd4);
   assign in_old_tag   = tag == TAG_REMOVE && old_q[5:2] == OLD_TAG[5:2];
@@ -105,20 +114,35 @@ module pen_editor
     endcase
   endfunction
 
-  // Whichever of the two there is.
-  assign r_tag_place = (r_tag == R_TAG_INSERT ? position_q[2:0] : old_q[2:0])
-                       ^ {(r_tag == R_TAG_INSERT ? !sends_tag : !label_i.has_tag), 2'b0};
-  always_comb begin
-    case (r_tag_place)
-      3'd0:    r_tag_byte = TYPE_R_TAG[15:8];
-      3'd1:    r_tag_byte = TYPE_R_TAG[7:0];
-      3'd4:    r_tag_byte = label_i.sequence_number[15:8];
-      3'd5:    r_tag_byte = label_i.sequence_number[7:0];
-      default: r_tag_byte = '0;
+  function automatic logic [7:0] r_tag_byte(input logic [2:0] place, input logic [15:0] number);
+    unique case (place)
+      3'd0:    return TYPE_R_TAG[15:8];
+      3'd1:    return TYPE_R_TAG[7:0];
+      3'd4:    return number[15:8];
+      3'd5:    return number[7:0];
+      default: return '0;
     endcase
+  endfunction
+
+  // ---- The next byte. What came with an R-TAG has no correction.
+  assign ahead            = position_q + 1'b1;
+  assign is_tag           = ahead[5:2] == 4'd3;
+  assign is_r_tag         = r_tag == R_TAG_INSERT && (sends_tag ? ahead inside {[6'd16:6'd21]} : ahead inside {[6'd12:6'd17]});
+  assign correction_place = ahead - CORRECTION_AT - (sends_tag ? 6'd4 : 6'd0) - (r_tag == R_TAG_INSERT ? 6'd6 : 6'd0);
+  always_comb begin
+    next.in_correction = label_i.correction.is_due && correction_place < CORRECTION_BYTES;
+    next.in_fcs        = left_i <= length_t'(4);
+    next.in_padding    = !next.in_fcs && left_i <= length_t'(4) + length_t'(pad_i);
+    next.has_old_fcs   = left_i > length_t'(pad_i);
+    next.is_begin      = ahead < 6'd12 || (is_tag && sends_tag) || is_r_tag;
+    next.is_inverted   = ahead < 6'd4;
+    next.ends_begin    = ahead == (keeps_tag ? 6'd15 : 6'd11);
+    next.takes         = !(tag == TAG_INSERT && is_tag) && !is_r_tag && (next.has_old_fcs || !(next.in_fcs || next.in_padding));
+    next.is_own        = (tag inside {TAG_INSERT, TAG_REWRITE} && is_tag) || is_r_tag || next.in_padding;
+    next.own           = tag_byte(ahead[1:0], new_tci);
+    if (is_r_tag) next.own = r_tag_byte(ahead[2:0] ^ {!sends_tag, 2'b0}, label_i.sequence_number);
+    if (next.in_padding) next.own = '0;
   end
-  assign new_tag_byte = tag_byte(position_q[1:0], new_tci);
-  assign old_tag_byte = tag_byte(old_q[1:0], old_tci);
 
   pen_lutram_1r1w #(.WIDTH(8), .DEPTH(16)) u_kept (
     .clk_i,
@@ -141,46 +165,35 @@ module pen_editor
     .data_o      (corrected)
   );
 
-  always_comb begin
-    sent = data_i;
-    if (in_correction) sent = corrected;
-    if (tag inside {TAG_INSERT, TAG_REWRITE} && in_tag) sent = new_tag_byte;
-    if (in_r_tag) sent = r_tag_byte;
-  end
-
-  // The CRC's register is all ones at first, as if the first four bytes were inverted.
-  assign old_byte = kept ^ {8{old_q < OLD_BEGIN + 6'sd4}};
+  assign sent = now_q.is_own ? now_q.own : now_q.in_correction ? corrected : data_i;
 
   function automatic logic [31:0] delayed(input logic [7:0] octet);
     delayed = crc32_byte('0, octet);
     for (int unsigned i = 0; i < DELAY; i++) delayed = crc32_byte(delayed, '0);
   endfunction
 
+  // The CRC's register is all ones at first, as if the first four bytes were inverted.
   always_comb begin
     change = '0;
-    if (in_new) change = sent ^ {8{position_q < 6'd4}};
-    if (in_old_tag) change ^= old_tag_byte;
-    if (in_old_r_tag) change ^= r_tag_byte;
-    if (in_correction) change ^= sent ^ data_i;
-    if (in_padding) change = has_old_fcs ? ~data_i : '0;
-    old_fcs      = has_old_fcs ? ~data_i : '0;
-    difference_d = crc32_byte(difference_q, change) ^ (in_old ? delayed(old_byte) : '0);
-    if (in_fcs) difference_d = difference_q >> 8;
+    if (now_q.is_begin) change = sent ^ {8{now_q.is_inverted}};
+    if (in_old_tag) change ^= tag_byte(old_q[1:0], old_tci);
+    if (in_old_r_tag) change ^= r_tag_byte(old_q[2:0] ^ {!label_i.has_tag, 2'b0}, label_i.sequence_number);
+    if (now_q.in_correction) change ^= sent ^ data_i;
+    if (now_q.in_padding) change = now_q.has_old_fcs ? ~data_i : '0;
   end
+  assign difference = is_counted_q ? difference_q : crc32_byte(difference_q, change_q) ^ delayed(came_q);
 
   always_comb begin
     data_o = sent;
-    if (changes && in_fcs) data_o = ~(old_fcs ^ difference_q[7:0]);
-    if (in_padding) data_o = '0;
+    if (changes && now_q.in_fcs) data_o = ~((now_q.has_old_fcs ? ~data_i : '0) ^ difference[7:0]);
   end
 
-  assign takes        = !(tag == TAG_INSERT && in_tag) && !in_r_tag && (has_old_fcs || !(in_fcs || in_padding));
-  assign data_ready_o = data_ready_i && takes;
-  assign data_valid_o = data_valid_i || !takes;
+  assign data_ready_o = data_ready_i && now_q.takes;
+  assign data_valid_o = data_valid_i || !now_q.takes;
 
   always_comb begin
     skip_o = '0;
-    if (position_q == (keeps_tag ? 6'd15 : 6'd11)) begin
+    if (now_q.ends_begin) begin
       unique case ({tag == TAG_REMOVE, r_tag == R_TAG_REMOVE})
         2'b00: skip_o = '0;
         2'b01: skip_o = 4'd6;
@@ -194,13 +207,19 @@ module pen_editor
     if (start_i) begin
       position_q   <= '0;
       old_q        <= OLD_BEGIN - 6'(DELAY) - 6'(growth(edit_i));
+      now_q        <= FIRST;
       difference_q <= '0;
+      is_counted_q <= 1'b1;
       corrected_q  <= 1'b0;
     end else if (data_ready_i) begin
-      if (position_q != BEHIND) position_q <= position_q + 1'b1;
+      if (position_q != BEHIND) position_q <= ahead;
       if (old_q != OLD_BEHIND) old_q <= old_q + 1'b1;
-      difference_q <= difference_d;
-      if (in_correction) corrected_q <= 1'b1;
+      now_q        <= next;
+      change_q     <= change;
+      came_q       <= in_old ? kept ^ {8{old_q < OLD_BEGIN + 6'sd4}} : '0;
+      difference_q <= now_q.in_fcs ? difference >> 8 : difference;
+      is_counted_q <= now_q.in_fcs;
+      if (now_q.in_correction) corrected_q <= 1'b1;
     end
   end
 
@@ -286,7 +305,7 @@ module pen_editor
   assign f_begins  = changes && f_sent_q == f_counted;
 
   always_comb begin
-    f_apart = crc32_byte(f_begins ? difference_q : f_apart_q, data_o ^ (data_ready_o ? data_i : '0));
+    f_apart = crc32_byte(f_begins ? difference : f_apart_q, data_o ^ (data_ready_o ? data_i : '0));
     if (f_pad_q != '0 && data_ready_o && f_to_send_q == length_t'(f_pad_q) + 11'd1) f_apart ^= F_REMAINDER;
   end
 
@@ -331,7 +350,7 @@ module pen_editor
       assume (!f_labelled_q || (label_i == f_label_q && translate_i == f_translate_q));
       assume (left_i == f_to_send_q - 1'b1);
 `ifdef FORMAL_SHORT
-      assume (!in_correction || !(in_padding || in_fcs));
+      assume (!now_q.in_correction || !(now_q.in_padding || now_q.in_fcs));
 `else
       assume (!label_i.correction.is_due || f_length_q >= F_SHORTEST);
 `endif
@@ -349,7 +368,7 @@ module pen_editor
         else if (r_tag == R_TAG_INSERT && f_sent_q >= f_r_tag_at && f_sent_q < f_r_tag_at + 11'd6)
           assert (data_o == f_r_tag[3'(f_sent_q - f_r_tag_at)] && !data_ready_o);
         else if (f_to_send_q > 11'd4 && f_to_send_q <= 11'd4 + length_t'(f_pad_q)) assert (data_o == '0);
-        else if (f_to_send_q > 11'd4 || !changes) assert (data_o == (in_correction ? corrected : data_i) && data_ready_o);
+        else if (f_to_send_q > 11'd4 || !changes) assert (data_o == (now_q.in_correction ? corrected : data_i) && data_ready_o);
       end
       if (f_to_send_q == '0) begin
         assert (f_taken_q == f_length_q - length_t'(f_pad_q) - length_t'(signed'(f_growth)));
@@ -363,8 +382,25 @@ module pen_editor
       assert (f_sent_q <= f_length_q);
       assert (position_q == (f_sent_q > length_t'(BEHIND) ? BEHIND : f_sent_q[5:0]));
       assert (old_q == (f_sent_q >= f_counted ? OLD_BEHIND : 6'(f_sent_q) - 6'sd8 - 6'(f_growth)));
+      assert (now_q.in_fcs == (f_to_send_q <= 11'd4) || f_to_send_q == '0);
+      assert (f_to_send_q == '0 || now_q.in_padding == (f_to_send_q > 11'd4 && f_to_send_q <= 11'd4 + length_t'(f_pad_q)));
+      assert (f_to_send_q == '0 || now_q.has_old_fcs == (f_to_send_q > length_t'(f_pad_q)));
+      if (f_to_send_q != '0) begin
+        if (f_sent_q >= 11'd12 && f_sent_q < 11'd16 && tag inside {TAG_INSERT, TAG_REWRITE})
+          assert (now_q.is_own && now_q.own == f_tag[f_sent_q[1:0]] && now_q.takes == (tag == TAG_REWRITE));
+        else if (r_tag == R_TAG_INSERT && f_sent_q >= f_r_tag_at && f_sent_q < f_r_tag_at + 11'd6)
+          assert (now_q.is_own && now_q.own == f_r_tag[3'(f_sent_q - f_r_tag_at)] && !now_q.takes);
+        else if (now_q.in_padding) assert (now_q.is_own && now_q.own == '0 && now_q.takes == now_q.has_old_fcs);
+        else assert (!now_q.is_own && now_q.takes == (now_q.has_old_fcs || !now_q.in_fcs));
+      end
+      assert (now_q.is_inverted == (f_sent_q < 11'd4));
+      assert (now_q.is_begin == (f_sent_q < 11'd12 || (sends_tag && f_sent_q < 11'd16)
+                                 || (r_tag == R_TAG_INSERT && f_sent_q >= f_r_tag_at && f_sent_q < f_r_tag_at + 11'd6)));
+      assert (now_q.ends_begin == (f_sent_q == f_head - 11'd1));
+      assert (is_counted_q == (f_sent_q == '0 || f_to_send_q < 11'd4));
+      if (f_sent_q > f_counted) assert (came_q == '0);
       assert (corrected_q == (label_i.correction.is_due && f_sent_q > f_correction_at));
-      assert (!in_correction || (f_sent_q >= f_correction_at && f_sent_q < f_correction_at + 11'd6));
+      assert (now_q.in_correction == (label_i.correction.is_due && f_sent_q >= f_correction_at && f_sent_q < f_correction_at + 11'd6));
       assert (f_left_out_q <= f_left_out);
       if (f_sent_q < 11'd12) assert (f_left_out_q == '0);
       if (f_sent_q >= 11'd2 && f_sent_q < f_head) assert (f_left_out_q == '0);
@@ -375,9 +411,9 @@ module pen_editor
         for (int unsigned pad = 0; pad < 11; pad++)
           for (int unsigned n = 0; n < 15; n++)
             if (f_pad_q == 4'(pad) && (f_to_send_q == length_t'(n) || (n == 14 && f_to_send_q > 11'd14)))
-              assert (f_apart_q == (difference_q ^ f_inverted(pad, n)));
+              assert (f_apart_q == (difference ^ f_inverted(pad, n)));
       if (changes)
-        for (int unsigned n = 0; n < 4; n++) if (f_to_send_q == length_t'(n)) assert (difference_q >> 8 * n == '0);
+        for (int unsigned n = 0; n < 4; n++) if (f_to_send_q == length_t'(n)) assert (difference >> 8 * n == '0);
 
       for (int unsigned each = 0; each < 4; each++)
         for (int unsigned other = 0; other < 3; other++)

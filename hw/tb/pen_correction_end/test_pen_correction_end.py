@@ -38,7 +38,7 @@ async def the_time_inside_is_added(dut):
             if position >= 2:
                 dut.cycles_i.value, dut.is_carried_i.value = correction["cycles"], correction["is_carried"]
             place = position - at
-            dut.place_i.value = place % 8
+            dut.place_i.value = (place + 1) % 8
             dut.data_i.value = field.to_bytes(8, "big")[place] if place >= 0 else random.getrandbits(8)
             await Timer(1, "ns")
             if place >= 0:
