@@ -43,6 +43,7 @@ class Host:
         self.response = 0  # to what was read last
         self.cycle = 0
         self.slow = 3  # cycles that the bus waits, at most
+        self.settling = 0  # and until a write is answered, at least
         self._read = self._write = None
         self._answers = []
         self._line = []
@@ -125,7 +126,8 @@ class Host:
             assert (beats == 1) == (dut.m_axi_wlast_o.value == 1)
             self._write = (address + 8, beats - 1) if beats > 1 else None
             if beats == 1:
-                self._answers.append((self.cycle + 1 + random.randint(0, self.slow), 0 if good else 3))
+                wait = self.settling + random.randint(0, self.slow)
+                self._answers.append((self.cycle + 1 + wait, 0 if good else 3))
 
     def _wire(self):
         dut = self.dut

@@ -728,7 +728,6 @@ module pen_nic_port
   );
 
   // ---- Chains that are done with -------------------------------------------------------------------------------------
-  logic [2*PAIRS-1:0] queues_running;
   logic [2*PAIRS-1:0] failed_q;                // the host has been told
   logic [QUEUE_W-1:0] fetch_queue_q;
   logic [USED_W-1:0]  used_queue;
@@ -739,8 +738,8 @@ module pen_nic_port
     interrupt = '0;
     for (int unsigned v = 0; v < 32; v++) queue_error[v] = QUEUE_ERROR_NONE;
     for (int unsigned k = 0; k < PAIRS; k++) begin
-      queues_running[2*k]   = receive_running[k];
-      queues_running[2*k+1] = transmit_running[k];
+      running[2*k]          = receive_running[k];
+      running[2*k+1]        = transmit_running[k];
       queue_error[2*k]      = receive_error[k];
       queue_error[2*k+1]    = transmit_error[k];
       receive_used_fail[k]  = used_fail[2*k];
@@ -748,7 +747,6 @@ module pen_nic_port
       transmit_notify[k]    = notify[2*k+1];
     end
     for (int unsigned v = 0; v < 2 * PAIRS; v++) begin
-      running[v]   = queues_running[v];
       interrupt[v] = used_interrupt[v] || (queue_error[v] != QUEUE_ERROR_NONE && !failed_q[v]);
     end
   end
@@ -769,7 +767,6 @@ module pen_nic_port
     .queue_i         (used_queue),
     .used_i          (used),
     .ready_o         (used_ready),
-    .running_i       (queues_running),
     .idle_o          (used_idle),
     .interrupt_o     (used_interrupt),
     .fail_o          (used_fail),

@@ -2,9 +2,10 @@
 // The device's side of split virtqueues (VIRTIO 1.2, 2.7.8): gives chains back, and tells the driver.
 //
 // Chains come in the order of a queue and from all queues. Each is written into the used ring at once; the index that
-// makes them visible is written when no other chain waits, or after 16, so completions of a busy card share it. Chains
-// that belong together become visible together, or not at all. What stands in memory is told in this order, of all queues
-// that have something at once, so that they share the three times that memory takes to answer:
+// makes them visible is written when no other chain waits, or after 32, so completions of a busy card share it. Chains
+// that belong together become visible together, or not at all. What was done before its queue failed is told, too. What
+// stands in memory is told in this order, of all queues that have something at once, so that they share the three times that
+// memory takes to answer:
 //
 //   elements ─► settled ─► indices ─► settled ─► flags of the drivers read ─► interrupt, unless VRING_AVAIL_F_NO_INTERRUPT
 module pen_used_ring
@@ -23,7 +24,6 @@ module pen_used_ring
   input  logic [$clog2(QUEUES)-1:0] queue_i,
   input  used_t                     used_i,
   output logic                      ready_o,
-  input  logic [QUEUES-1:0]         running_i,      // what comes of other queues is dropped
   output logic                      idle_o,         // nothing waits to be told
   output logic [QUEUES-1:0]         interrupt_o,    // one cycle
   output logic [QUEUES-1:0]         fail_o,         // one cycle: memory refused
@@ -43,7 +43,7 @@ module pen_used_ring
   input  dma_beat_t                 beat_i
 );
   localparam int unsigned QUEUE_W = $clog2(QUEUES);
-  localparam int unsigned BATCH = 16;
+  localparam int unsigned BATCH = 32;
   typedef logic [QUEUE_W-1:0] queue_t;
   typedef struct packed {
     logic [ADDRESS_W-1:2] device;
@@ -64,6 +64,7 @@ module pen_used_ring
   place_t             place, start_place;
   logic [15:0]        next_used, visible, index, mask;  // behind the last element; behind the last that may be seen
   logic [QUEUES-1:0]  dirty_q;                      // elements may be seen, and are not yet
+  logic [QUEUES-1:0]  open, open_q;                 // started, and its ring not refused by memory: else chains are dropped
   logic [QUEUES-1:0]  written_q;                    // elements may not stand in memory yet
   logic [QUEUES-1:0]  told_q;                       // the index is being written, or the driver's flags are being read
   logic [QUEUES-1:0]  left_q;                       // of these, those that are still to be written, or to be asked for
@@ -141,11 +142,14 @@ module pen_used_ring
   end
 
   assign no_interrupt = beat_i.data[16*beat_i.offset[2:1]];
+  assign open         = open_q & ~fail_o;
   assign idle_o       = state_q == IDLE && !chain_valid && dirty_q == '0;
 
   always_ff @(posedge clk_i) begin
     interrupt_o <= '0;
     fail_o      <= '0;
+    open_q      <= open;
+    if (start_i) open_q[start_queue_i] <= 1'b1;
     if (error_i) error_q <= 1'b1;
     unique case (state_q)
       IDLE: begin
@@ -153,7 +157,7 @@ module pen_used_ring
           chain_q <= chain;
           queue_q <= chain.owner;
           batch_q <= batch_q + 1'b1;
-          if (running_i[chain.owner]) state_q <= chain.used.kind == USED_UNDO ? UNDO : ELEMENT;
+          if (open[chain.owner]) state_q <= chain.used.kind == USED_UNDO ? UNDO : ELEMENT;
         end else if (dirty_q != '0) state_q <= SETTLE;
         else batch_q <= '0;
       end
@@ -216,6 +220,7 @@ module pen_used_ring
       fail_o[answered]      <= beat_i.error;
     end
     if (rst_i) begin
+      open_q      <= '0;
       state_q     <= IDLE;
       told_q      <= '0;
       left_q      <= '0;
@@ -232,10 +237,10 @@ module pen_used_ring
   assign unused = &{1'b0, count, chain_q.owner, beat_i, start_settings_i};
 
 `ifdef FORMAL
-  // Contract: 1. a chain that is taken, of a queue that runs, becomes one element, in the place behind the one before, and no
-  // element is written otherwise; 2. the index that is told never goes beyond elements that stand in memory, nor beyond the
-  // last of those that belong together; 3. flags are asked for behind indices that stand in memory, and an answer is of the queue
-  // in which it was asked for.
+  // Contract: 1. a chain that is taken, of a queue whose ring memory has not refused, becomes one element, in the place behind
+  // the one before, and no element is written otherwise; 2. the index that is told never goes beyond elements that stand in
+  // memory, nor beyond the last of those that belong together; 3. flags are asked for behind indices that stand in memory, and
+  // an answer is of the queue in which it was asked for.
   logic              f_past_q = 1'b0, f_wrote_q, f_open_q, f_untold_q;
   logic [QUEUES-1:0] f_asked;                       // flags that are still to come
   logic [$clog2(QUEUES):0] f_asked_q;               // how many
@@ -282,7 +287,7 @@ module pen_used_ring
   logic f_started_q, f_takes_q;
   always_ff @(posedge clk_i) begin
     if (start_i && start_queue_i == f_queue_q) f_started_q <= 1'b1;
-    if (take) f_takes_q <= running_i[chain.owner] && chain.used.kind != USED_UNDO;
+    if (take) f_takes_q <= open[chain.owner] && chain.used.kind != USED_UNDO;
     else if (element_moves) f_takes_q <= 1'b0;
     if (rst_i) begin
       f_started_q <= 1'b0;
@@ -298,7 +303,6 @@ module pen_used_ring
       if (f_open_q) assume (!settled_i);
       if (f_asked_q == '0) assume (!beat_valid_i);
       assume (32'(queue_i) < QUEUES && used_i.kind <= USED_UNDO);
-      for (int unsigned k = 0; k < QUEUES; k++) if (queue_t'(k) == f_queue_q && !f_started_q) assume (!running_i[k]);
       // The contract.
       if (state_q == ELEMENT && queue_q == f_queue_q) begin
         assert (write_o.address == {place.device, 2'b0} + ADDRESS_W'(4) + ADDRESS_W'({f_element_q & mask, 3'b0}));
@@ -333,6 +337,7 @@ module pen_used_ring
       end
       if (state_q inside {ELEMENT, ELEMENT_DATA, UNDO}) assert (queue_q == chain_q.owner);
       if (state_q inside {UNDO, ELEMENT, ELEMENT_DATA, INDEX, INDEX_DATA, ASK} && queue_q == f_queue_q) assert (f_started_q);
+      if (open_q[f_queue_q]) assert (f_started_q);
       if (dirty_q[f_queue_q] || written_q[f_queue_q] || told_q[f_queue_q]) assert (f_started_q);
       cover (interrupt_o[f_queue_q] && f_last_q == 16'd2);
       cover (state_q == UNDO && f_element_q != f_last_q);

@@ -121,6 +121,29 @@ async def a_bad_descriptor_stops_its_queue_alone(dut):
 
 
 @cocotb.test()
+async def what_was_done_before_a_queue_fails_is_told(dut):
+    """While the driver of another queue is being told, so that what is done has to wait."""
+    host = await host_of(dut)
+    host.slow, host.settling = 0, 400
+    good = Queue(host, 1, 0x20000)
+    await good.start()
+    for _ in range(4):
+        bad = Queue(host, 0, 0x10000, first=random.randrange(65536))
+        await bad.start()
+        given = [good.send(random.randbytes(64)) for _ in range(3)]
+        heads = [bad.send(random.randbytes(64)) for _ in range(2)]
+        bad.offer(SIZE)
+        for queue in random.sample((good, bad), 2):
+            await host.write("notify", queue.virtqueue)
+        await until_quiet(host)
+        assert bad.given_back() == heads
+        assert good.given_back() == given
+        assert await host.read("errors") == 1 << bad.virtqueue
+        assert len(host.frames) == 5
+        host.frames.clear()
+
+
+@cocotb.test()
 async def a_closed_gate_holds_its_queue_and_no_other(dut):
     host = await host_of(dut)
     queues = [Queue(host, k, 0x10000 * (k + 1)) for k in range(2)]
