@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generates register blocks and addresses: `python hw/regs/generate.py FOLDER` writes those of all products there."""
+"""Generates what hardware knows of registers: `python hw/regs/generate.py FOLDER` writes that of all products there.
+
+That is a package with their addresses, and a register block for products whose registers are flip-flops. Those of the
+switch stand in a memory: its package has functions for which there are, which bits are kept and what they are after
+reset.
+"""
 
 import sys
 import tempfile
+from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 
 from peakrdl_regblock import RegblockExporter
 from peakrdl_regblock.cpuif.passthrough import PassthroughCpuif
 from peakrdl_regblock.udps import ALL_UDPS
 from systemrdl import RDLCompiler
-from systemrdl.node import AddressableNode, AddrmapNode
+from systemrdl.node import AddressableNode, AddrmapNode, RegNode
 
 FOLDER = Path(__file__).resolve().parent
 SOURCE = FOLDER / "pen_switch.rdl"
@@ -34,57 +41,119 @@ def compile_registers(source: Path = SOURCE) -> AddrmapNode:
     return compiler.elaborate().top
 
 
-def _addresses(top: AddrmapNode, package: str) -> str:
-    """A package with the address of each register, of an array that of its first."""
-    names = [
+def _addresses(top: AddrmapNode) -> list[str]:
+    """The address of each register, of an array that of its first."""
+    return [
         f"  localparam logic [15:0] REG_{node.inst_name.upper()} = 16'h{node.raw_address_offset:04X};"
         for node in top.children()
         if isinstance(node, AddressableNode)
     ]
-    lines = [
-        f"package {package};",
-        "  // verilator lint_off UNUSEDPARAM",
-        *names,
-        "  // verilator lint_on UNUSEDPARAM",
-        "endpackage",
+
+
+def _function(name: str, width: int, values: Mapping[int, int]) -> list[str]:
+    """A function of an address: these values of so many bits, zero elsewhere."""
+    places = defaultdict(list)
+    for address, value in values.items():
+        if value:
+            places[value].append(f"16'h{address:04X}")
+    digits = width // 4 or 1
+    return [
+        f"  function automatic logic [{width - 1}:0] {name}(input logic [15:0] address);",
+        "    case (address)",
+        *(f"      {', '.join(at)}:\n        return {width}'h{value:0{digits}X};" for value, at in places.items()),
+        f"      default: return {width}'h{0:0{digits}X};",
+        "    endcase",
+        "  endfunction",
     ]
-    return "\n".join(lines) + "\n"
+
+
+def _kept(top: AddrmapNode) -> list[str]:
+    """What a memory that keeps the registers needs to know of them; units have what is external."""
+    exists: dict[int, int] = {}
+    mask: dict[int, int] = {}
+    reset: dict[int, int] = {}
+    blocks = []
+    for node in top.children(unroll=True):
+        if not isinstance(node, RegNode):
+            if isinstance(node, AddressableNode):
+                blocks.append((node.absolute_address, node.absolute_address + node.total_size - 1))
+            continue
+        exists[node.absolute_address] = 1
+        if node.external:
+            continue
+        fields = list(node.fields())
+        written = [field for field in fields if field.is_sw_writable]
+        known = [(field.get_property("reset"), field.low) for field in fields]
+        mask[node.absolute_address] = sum((1 << field.width) - 1 << field.low for field in written)
+        reset[node.absolute_address] = sum(value << low for value, low in known if isinstance(value, int))
+    of_blocks = " || ".join(f"address inside {{[16'h{low:04X}:16'h{high:04X}]}}" for low, high in blocks)
+    return [
+        *_function("is_register", 1, exists),
+        "  function automatic logic is_of_block(input logic [15:0] address);",
+        f"    return {of_blocks};",
+        "  endfunction",
+        *_function("kept_bits", 32, mask),
+        *_function("reset_value", 32, reset),
+    ]
+
+
+def _package(name: str, lines: list[str]) -> str:
+    return "\n".join(
+        [
+            f"package {name};",
+            "  // verilator lint_off UNUSEDPARAM",
+            *lines,
+            "  // verilator lint_on UNUSEDPARAM",
+            "endpackage",
+            "",
+        ]
+    )
 
 
 def generate_regblock(out: Path, source: Path = SOURCE) -> list[Path]:
     """Writes package, module and lint waivers into `out` and returns them in the order in which they are compiled.
 
-    They have the name of the source. Files that would not change are left alone, so that builds that depend on them
-    stay fresh.
+    They have the name of the source; of the switch there is the package of addresses alone. Files that would not change
+    are left alone, so that builds that depend on them stay fresh.
     """
     out.mkdir(parents=True, exist_ok=True)
     module, addresses = f"{source.stem}_regs", f"{source.stem}_map_pkg"
-    names = [f"{module}.vlt", f"{addresses}.sv", f"{module}_pkg.sv", f"{module}.sv"]
+    top = compile_registers(source)
     with tempfile.TemporaryDirectory(dir=out) as folder:
         fresh = Path(folder)
-        top = compile_registers(source)
-        RegblockExporter().export(
-            top,
-            str(fresh),
-            cpuif_cls=PassthroughCpuif,
-            module_name=module,
-            package_name=f"{module}_pkg",
-            address_width=16,
-            err_if_bad_addr=True,
-            retime_read_fanin=True,  # a group of registers in one cycle, one of the groups in the next
-            retime_read_response=True,  # the answer is chosen in one cycle and leaves in the next
-        )
-        (fresh / names[1]).write_text(_addresses(top, addresses))
-        (fresh / names[0]).write_text(WAIVERS.format(module=module))
-        block = (fresh / names[3]).read_text()
-        if block.count(KEPT_ADDRESS) != 1:
-            raise ValueError(f"{module}: the way of the address to what is read is not as expected: {KEPT_ADDRESS}")
-        (fresh / names[3]).write_text(block.replace(KEPT_ADDRESS, HELD_ADDRESS))
+        if source == SOURCE:
+            names = [f"{addresses}.sv"]
+            (fresh / names[0]).write_text(_package(addresses, [*_addresses(top), *_kept(top)]))
+        else:
+            names = [f"{module}.vlt", f"{addresses}.sv", f"{module}_pkg.sv", f"{module}.sv"]
+            (fresh / names[1]).write_text(_package(addresses, _addresses(top)))
+            (fresh / names[0]).write_text(WAIVERS.format(module=module))
+            _export(top, module, fresh)
         for name in names:
             target = out / name
             if not target.exists() or target.read_bytes() != (fresh / name).read_bytes():
                 (fresh / name).replace(target)
     return [out / name for name in names]
+
+
+def _export(top: AddrmapNode, module: str, out: Path) -> None:
+    """The register block and its package."""
+    RegblockExporter().export(
+        top,
+        str(out),
+        cpuif_cls=PassthroughCpuif,
+        module_name=module,
+        package_name=f"{module}_pkg",
+        address_width=16,
+        err_if_bad_addr=True,
+        retime_read_fanin=True,  # a group of registers in one cycle, one of the groups in the next
+        retime_read_response=True,  # the answer is chosen in one cycle and leaves in the next
+    )
+    path = out / f"{module}.sv"
+    block = path.read_text()
+    if block.count(KEPT_ADDRESS) != 1:
+        raise ValueError(f"{module}: the way of the address to what is read is not as expected: {KEPT_ADDRESS}")
+    path.write_text(block.replace(KEPT_ADDRESS, HELD_ADDRESS))
 
 
 if __name__ == "__main__":

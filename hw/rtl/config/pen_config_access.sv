@@ -67,7 +67,7 @@ module pen_config_access
   output logic         answered_o,      // one cycle: the unit that was asked, or told to act
 
   // The settings after reset
-  output logic         load_o,          // the first cycle: what the block starts with may be set
+  output logic         walks_o,         // what is read is what is kept after reset
   output logic [15:0]  walk_address_o,
   input  logic         walk_skips_i,    // nothing is there
   input  logic [15:0]  walk_next_i,     // the address behind it
@@ -86,12 +86,12 @@ module pen_config_access
   } state_e;
 
   state_e       state_q;
-  logic         write, read, write_q, walk_q, walk_reads, read_ready, write_done, read_done;
+  logic         write, read, write_q, load_q, walk_q, walk_reads, read_ready, write_done, read_done;
   logic         written_q, write_error_q, of_unit_q;  // what the block said
   config_word_t issue_q;
 
   // The walk after reset reads as if it came from the bus, which waits.
-  assign walk_reads       = !load_o && walk_address_o != WALK_END && !walk_skips_i;
+  assign walk_reads       = !load_q && walk_address_o != WALK_END && !walk_skips_i;
   assign s_axil_arready_o = read_ready && !walk_q;
 
   pen_axil_slave u_slave (
@@ -131,6 +131,7 @@ module pen_config_access
   assign write_o    = write_q;
   assign aside_o    = state_q == ASIDE;
   assign answered_o = chain_i.kind == CONFIG_ANSWER;
+  assign walks_o    = walk_q;
   assign chain_o    = issue_q;
 
   logic told;
@@ -140,7 +141,7 @@ module pen_config_access
   assign read_done  = state_q == READING && read_ack_i && !walk_q;
 
   always_ff @(posedge clk_i) begin
-    load_o       <= 1'b0;
+    load_q       <= 1'b0;
     issue_q.kind <= CONFIG_NONE;
     issue_q.address <= address_o;
     issue_q.data    <= data_o;
@@ -152,7 +153,7 @@ module pen_config_access
     unique case (state_q)
       IDLE: begin
         write_q <= write;
-        if (walk_q && !load_o) begin
+        if (walk_q && !load_q) begin
           if (walk_address_o == WALK_END) walk_q <= 1'b0;
           walk_address_o <= walk_next_i;
         end
@@ -174,7 +175,7 @@ module pen_config_access
       end
       READING: if (read_ack_i) begin
         state_q <= IDLE;
-        if (walk_q) begin
+        if (walk_q && setting_i) begin
           issue_q.kind <= staged_i ? CONFIG_STAGE : CONFIG_WRITE;
           issue_q.data <= read_data_i;
           if (!staged_i) state_q <= PASSING;
@@ -191,7 +192,7 @@ module pen_config_access
       issue_q.kind   <= CONFIG_NONE;
       walk_q         <= 1'b1;
       walk_address_o <= WALK_FIRST;
-      load_o         <= 1'b1;
+      load_q         <= 1'b1;
     end
   end
 

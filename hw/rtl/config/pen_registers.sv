@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// AXI4-Lite registers of the switch, one access at a time (pen_config_access), generated from hw/regs/pen_switch.rdl.
+// AXI4-Lite registers of the switch, one access at a time (pen_config_access).
+//
+// What can be read back stands in a memory; which registers there are, which of their bits are kept and what they are after
+// reset, comes from hw/regs/pen_switch.rdl. The walk after reset fills it.
+//
+//   request       |R|.|.|.           of what is kept; what a unit is asked for comes as the unit answers
+//   stored        |.|S|S|
+//   read_ack      |.|.|A|.
 module pen_registers
   import pen_pkg::*, pen_config_pkg::*, pen_switch_map_pkg::*;
 #(
@@ -59,21 +66,22 @@ module pen_registers
     $fatal(1, "pen_registers: CELLS must be at least %0d for %0d ports with a host port, is %0d (%m)",
            4 * PORTS * (PER_PORT + CLASSES) / 3, PORTS, CELLS);
 
-  pen_switch_regs_pkg::pen_switch__in_t  hwif_in;
-  pen_switch_regs_pkg::pen_switch__out_t hwif_out;
-
   // ---- One access at a time -----------------------------------------------------------------------------------------
-  logic        request, write, stall_write, stall_read, read_ack, read_error, write_ack, write_error;
+  logic        request, write, known, write_ack, read_ack;
   logic [15:0] address;
   logic [31:0] write_data, read_data;
-  logic        of_unit, staged, setting, answered, load, aside, access_busy;
+  logic        of_unit, acts, staged, setting, answered, walks, aside, access_busy;
 
-  // The settings that go on the chain after reset.
-  localparam logic [15:0] WALK_GAP = REG_TABLE_DATA;     // from here
-  localparam logic [15:0] WALK_REST = REG_ADMIN_BASE_TIME_SECONDS_LOW;
+  // After reset what is kept is set from the first address on, and settings go on the chain.
   logic [15:0] walk_address, walk_next;
   logic        walk_skips;
-  assign walk_next  = walk_address + 16'd4 == WALK_GAP ? WALK_REST : walk_address + 16'd4;
+  always_comb begin
+    case (walk_address)
+      REG_HOST:        walk_next = REG_PORT_ENABLE;
+      REG_TABLE_INDEX: walk_next = REG_ADMIN_BASE_TIME_SECONDS_LOW;
+      default:         walk_next = walk_address + 16'd4;
+    endcase
+  end
   assign walk_skips = walk_address inside {REG_GATE_COMMIT, REG_CREDIT_ERRORS}
                       || walk_address[15:4] == REG_IDENTIFY_IPV4_MASK[15:4];
 
@@ -82,7 +90,7 @@ module pen_registers
   assign setting = address >= REG_PORT_ENABLE;
 
   pen_config_access #(
-    .WALK_FIRST(REG_PORT_ENABLE),
+    .WALK_FIRST(REG_ID),
     .WALK_END  (REG_ROUND_ROBIN + 16'(4 * MAX_PORTS))
   ) u_access (
     .clk_i,
@@ -112,12 +120,12 @@ module pen_registers
     .write_o       (write),
     .address_o     (address),
     .data_o        (write_data),
-    .stall_write_i (stall_write),
-    .stall_read_i  (stall_read),
+    .stall_write_i (1'b0),
+    .stall_read_i  (1'b0),
     .write_ack_i   (write_ack),
-    .write_error_i (write_error),
+    .write_error_i (!known),
     .read_ack_i    (read_ack),
-    .read_error_i  (read_error),
+    .read_error_i  (!known),
     .read_data_i   (read_data),
     .setting_i     (setting),
     .staged_i      (staged),
@@ -126,7 +134,7 @@ module pen_registers
     .aside_o       (aside),
     .aside_done_i  (1'b0),
     .answered_o    (answered),
-    .load_o        (load),
+    .walks_o       (walks),
     .walk_address_o(walk_address),
     .walk_skips_i  (walk_skips),
     .walk_next_i   (walk_next),
@@ -134,79 +142,71 @@ module pen_registers
     .chain_i
   );
 
-  // What is asked of units. The block waits for the answer with its own side of the access.
-  assign of_unit = hwif_out.ptp.req || hwif_out.counters.req || hwif_out.status_of.req || hwif_out.credit_errors.req
-                   || hwif_out.identify_ipv4_mask[0].req || hwif_out.identify_ipv4_mask[1].req
-                   || hwif_out.identify_ipv4_mask[2].req || hwif_out.identify_ipv4_mask[3].req;
+  // ---- What a unit answers -----------------------------------------------------------------------------------------
+  assign known   = is_register(address) || is_of_block(address);
+  assign of_unit = !write && (is_of_block(address) || address == REG_CREDIT_ERRORS
+                              || address[15:4] == REG_IDENTIFY_IPV4_MASK[15:4]);
+  assign acts    = is_of_block(address) || address inside {REG_TABLE_COMMIT, REG_GATE_COMMIT};
+  assign write_ack = request && write && !acts;
 
-  assign hwif_in.table_commit.wr_ack = answered && address == REG_TABLE_COMMIT;
-  assign hwif_in.gate_commit.wr_ack  = answered && address == REG_GATE_COMMIT;
-  assign hwif_in.ptp.wr_ack          = answered && write && address[15:8] == REG_PTP[15:8];
-  assign hwif_in.counters.wr_ack     = answered && write && address[15:12] == REG_COUNTERS[15:12];
-  assign hwif_in.status_of.wr_ack    = answered && write && address[15:12] == REG_STATUS_OF[15:12];
-  assign hwif_in.ptp.rd_ack           = answered && !write && address[15:8] == REG_PTP[15:8];
-  assign hwif_in.counters.rd_ack      = answered && !write && address[15:12] == REG_COUNTERS[15:12];
-  assign hwif_in.status_of.rd_ack     = answered && !write && address[15:12] == REG_STATUS_OF[15:12];
-  assign hwif_in.credit_errors.rd_ack = answered && !write && address == REG_CREDIT_ERRORS;
-  assign hwif_in.ptp.rd_data           = chain_i.data;
-  assign hwif_in.counters.rd_data      = chain_i.data;
-  assign hwif_in.status_of.rd_data     = chain_i.data;
-  assign hwif_in.credit_errors.rd_data = chain_i.data;
-  for (genvar w = 0; w < 4; w++) begin : gen_mask
-    assign hwif_in.identify_ipv4_mask[w].rd_ack  = answered && !write
-                                                   && address == REG_IDENTIFY_IPV4_MASK + 16'(4 * w);
-    assign hwif_in.identify_ipv4_mask[w].rd_data = chain_i.data;
-  end
+  // ---- What is kept -------------------------------------------------------------------------------------------------
+  localparam int unsigned WORDS = 512;
+  logic [31:0] bits, at_reset, stored, live;
+  logic [31:0] time_high_q;
+  logic        requested_q;
+  logic [7:0]  resets_q;                         // the ports that are in reset
 
-  pen_switch_regs u_regs (
-    .clk                 (clk_i),
-    .rst                 (rst_i),
-    .s_cpuif_req         (request),
-    .s_cpuif_req_is_wr   (write),
-    .s_cpuif_addr        (address),
-    .s_cpuif_wr_data     (write_data),
-    .s_cpuif_wr_biten    ('1),           // byte strobes count for nothing: see the RDL
-    .s_cpuif_req_stall_wr(stall_write),
-    .s_cpuif_req_stall_rd(stall_read),
-    .s_cpuif_rd_ack      (read_ack),
-    .s_cpuif_rd_err      (read_error),
-    .s_cpuif_rd_data     (read_data),
-    .s_cpuif_wr_ack      (write_ack),
-    .s_cpuif_wr_err      (write_error),
-    .hwif_in,
-    .hwif_out
+  assign bits = kept_bits(address);
+
+  pen_ram_1r1w #(.WIDTH(32), .DEPTH(WORDS), .READ_OLD(0)) u_kept (
+    .clk_i,
+    .write_i     (walks ? read_ack : request && write && bits != '0),
+    .write_addr_i(address[2+:$clog2(WORDS)]),
+    .write_data_i(walks ? read_data : write_data & bits),
+    .read_i      (request && !write),
+    .read_addr_i (address[2+:$clog2(WORDS)]),
+    .read_data_o (stored)
   );
 
-  assign hwif_in.ports.value.next = PORTS;
-  assign hwif_in.streams.value.next = STREAMS;
-  assign hwif_in.cells.value.next = CELLS;
-  assign hwif_in.fdb_sets.value.next = FDB_SETS;
-  assign hwif_in.status.init_busy.next = init_busy_i;
-  assign hwif_in.host.present.next = HOST;
-
-  // ---- Time: reading the low half latches the high half ----------------------------------------------------------
-  logic [31:0] time_high_q;
-
-  always_ff @(posedge clk_i) begin
-    if (hwif_out.time_low.ns.swacc) time_high_q <= time_ns_i[63:32];
+  // After reset; some are those of the parameters.
+  always_comb begin
+    case (address)
+      REG_PORTS:                at_reset = PORTS;
+      REG_STREAMS:              at_reset = STREAMS;
+      REG_CELLS:                at_reset = CELLS;
+      REG_FDB_SETS:             at_reset = FDB_SETS;
+      REG_HOST:                 at_reset = 32'(HOST);
+      REG_PROCESSING_DELAY_MAX: at_reset = PROCESSING_DELAY_MAX_NS;
+      REG_QUEUE_GUARANTEE:      at_reset = QUEUE_GUARANTEE;
+      REG_RECEPTION_GUARANTEE:  at_reset = RECEPTION_GUARANTEE;
+      REG_SHARED_LIMIT:         at_reset = CELLS - TAKEN;
+      default:                  at_reset = reset_value(address);
+    endcase
   end
 
-  assign hwif_in.time_low.ns.next = time_ns_i[31:0];
-  assign hwif_in.time_high.ns.next = time_high_q;
+  // Reading the low half of the time latches the high half.
+  always_comb begin
+    case (address)
+      REG_STATUS:    live = 32'(init_busy_i);
+      REG_TIME_LOW:  live = time_ns_i[31:0];
+      REG_TIME_HIGH: live = time_high_q;
+      default:       live = known && !acts ? stored : '0;
+    endcase
+    if (walks) live = at_reset;
+  end
 
-  // ---- Settings whose value after reset depends on parameters: loaded in the first cycle -------------------------
-  assign hwif_in.processing_delay_max.ns.next = PROCESSING_DELAY_MAX_NS;
-  assign hwif_in.processing_delay_max.ns.we = load;
-  assign hwif_in.queue_guarantee.cells.next = 12'(QUEUE_GUARANTEE);
-  assign hwif_in.queue_guarantee.cells.we = load;
-  assign hwif_in.reception_guarantee.cells.next = 12'(RECEPTION_GUARANTEE);
-  assign hwif_in.reception_guarantee.cells.we = load;
-  assign hwif_in.shared_limit.cells.next = 12'(CELLS - TAKEN);
-  assign hwif_in.shared_limit.cells.we = load;
+  always_ff @(posedge clk_i) begin
+    requested_q <= request && !write && !of_unit && !rst_i;
+    read_ack    <= (requested_q || (answered && !write)) && !rst_i;
+    read_data   <= answered ? chain_i.data : live;
+    if (requested_q && address == REG_TIME_LOW) time_high_q <= time_ns_i[63:32];
+    if (rst_i) resets_q <= '0;
+    else if (request && write && address == REG_PORT_RESET) resets_q <= write_data[7:0];
+  end
 
   // ---- What is on its way -----------------------------------------------------------------------------------------
-  assign busy_o = access_busy || hwif_out.port_reset.mask.value != '0;
+  assign busy_o = access_busy || resets_q != '0;
 
   logic unused;
-  assign unused = &{1'b0, aside, hwif_out.table_commit.req};
+  assign unused = &{1'b0, aside, chain_i.address};
 endmodule

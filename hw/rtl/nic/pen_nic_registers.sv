@@ -63,7 +63,7 @@ module pen_nic_registers
   logic        request, write, stall_write, stall_read, read_ack, read_error, write_ack, write_error;
   logic [15:0] address;
   logic [31:0] write_data, read_data;
-  logic        of_unit, of_queues, queue_write, staged, setting, answered, load, access_busy;
+  logic        of_unit, of_queues, queue_write, staged, setting, answered, walks, access_busy;
 
   // The settings that go on the chain after reset.
   localparam logic [15:0] WALK_FIRST = REG_ADMIN_BASE_TIME_SECONDS_LOW;
@@ -120,7 +120,7 @@ module pen_nic_registers
     .aside_o       (queue_write),
     .aside_done_i  (hwif_in.queue_command.wr_ack),
     .answered_o    (answered),
-    .load_o        (load),
+    .walks_o       (walks),
     .walk_address_o(walk_address),
     .walk_skips_i  (walk_skips),
     .walk_next_i   (walk_address + 16'd4),
@@ -266,5 +266,5 @@ module pen_nic_registers
   assign hwif_in.time_high.ns.next = time_high_q;
 
   logic unused;
-  assign unused = &{1'b0, access_busy, load, hwif_out.table_commit.req, hwif_out.queue_command.req};
+  assign unused = &{1'b0, access_busy, walks, hwif_out.table_commit.req, hwif_out.queue_command.req};
 endmodule

@@ -9,6 +9,8 @@ from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 from runner import run_module
 from structs import unpack, width
 
+from penstock.hardware.registers import registers
+
 pytestmark = pytest.mark.long(100)
 
 TABLES = (0, 1, 2, 3, 4, 6, 7, 8)
@@ -259,6 +261,35 @@ async def settings_after_reset(dut):
     assert found["shared_limit_cells"] >= cells // 4
     if ports == 4:
         assert found["queue_guarantee_cells"] == 12
+
+
+@cocotb.test()
+async def reset_sets_all_anew(dut):
+    """What is read back is that of the RDL again, and what only acts reads as zero."""
+    bench = Bench(dut)
+    await bench.start()
+    names = [name for name, field in registers().items() if field.address < 0x1000]
+    kept = [name for name in names if any("w" in field.access for field in registers()[name].fields.values())]
+    kept = [name for name in kept if not name.startswith("ptp.")]
+    first = {name: await bench.read(registers().address(name)) for name in kept}
+    sized = ("processing_delay_max", "queue_guarantee", "reception_guarantee", "shared_limit")
+    for name, value in first.items():
+        if name not in sized:
+            assert value == registers()[name].pack(), name
+    for name in kept:
+        if name not in ("table_commit", "gate_commit"):
+            await bench.write(registers().address(name), random.getrandbits(32))
+    assert {name: await bench.read(registers().address(name)) for name in kept} != first
+    assert await bench.read(0x214) == await bench.read(0x418) == 0
+    dut.rst_i.value = 1
+    for _ in range(4):
+        await FallingEdge(dut.clk_i)
+    dut.rst_i.value = 0
+    for _ in range(5):
+        await FallingEdge(dut.clk_i)
+    assert {name: await bench.read(registers().address(name)) for name in kept} == first
+    await bench.read(0x000)
+    assert settings(dut)["port_enable"] == (1 << dut.PORTS.value.to_unsigned()) - 1
 
 
 @cocotb.test()
