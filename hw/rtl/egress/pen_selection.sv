@@ -22,23 +22,26 @@ module pen_selection
   // Served first: classes above the level and members that have their turn before it begins anew, by number; then the
   // other members; then the classes below. Who goes before whom is known a cycle before somebody may send.
   logic [CLASSES-1:0]              member_q, first, may_send;
-  logic [CLASSES-1:0][CLASSES-1:0] before_d, before_q;  // bit j of k: class j goes before class k
+  logic [CLASSES-1:0][CLASSES-1:0] above_d, above_q;    // bit k of j, for j below k: class k goes before class j
+  logic [CLASSES-1:0][CLASSES-1:0] ahead;               // bit j of k: class j goes before class k
   class_t                          last_q;              // the member served last
 
   assign may_send = ready_i & fits_i & credit_i;
 
   always_comb begin
     for (int unsigned k = 0; k < CLASSES; k++) begin
-      first[k]  = round_robin_i[k] ? 32'(last_q) > k : round_robin_i >> k == '0;
-      chosen_o[k] = may_send[k] && (may_send & before_q[k]) == '0;
+      first[k] = round_robin_i[k] ? 32'(last_q) > k : round_robin_i >> k == '0;
     end
-    before_d = '0;
+    above_d = '0;
+    ahead   = '0;
     for (int unsigned k = 0; k < CLASSES; k++) begin
       for (int unsigned j = 0; j < k; j++) begin
-        before_d[j][k] = first[k] || (!first[j] && (round_robin_i[k] || !round_robin_i[j]));
-        before_d[k][j] = !before_d[j][k];
+        above_d[j][k] = first[k] || (!first[j] && (round_robin_i[k] || !round_robin_i[j]));
+        ahead[j][k]   = above_q[j][k];
+        ahead[k][j]   = !above_q[j][k];
       end
     end
+    for (int unsigned k = 0; k < CLASSES; k++) chosen_o[k] = may_send[k] && (may_send & ahead[k]) == '0;
     class_o = '0;
     for (int unsigned k = 0; k < CLASSES; k++) if (chosen_o[k]) class_o |= class_t'(k);
   end
@@ -47,7 +50,7 @@ module pen_selection
 
   always_ff @(posedge clk_i) begin
     member_q <= round_robin_i;
-    before_q <= before_d;
+    above_q  <= above_d;
     if (rst_i) last_q <= '0;
     else if (grant_o && (chosen_o & member_q) != '0) last_q <= class_o;
   end
@@ -91,11 +94,11 @@ module pen_selection
     assume (!(grant_o && f_past_q && f_granted_q));
     for (int unsigned k = 0; k < CLASSES; k++) begin
       f_first[k] = member_q[k] ? 32'(last_q) > k : member_q >> k == '0;
-      assert (!f_past_q || !before_q[k][k]);
+      assert (!f_past_q || !ahead[k][k]);
       for (int unsigned j = 0; j < k; j++) begin
-        assert (!f_past_q || before_q[k][j] == !before_q[j][k]);
+        assert (!f_past_q || ahead[k][j] == !ahead[j][k]);
         if (f_past_q && !f_granted_q)
-          assert (before_q[j][k] == (f_first[k] || (!f_first[j] && (member_q[k] || !member_q[j]))));
+          assert (ahead[j][k] == (f_first[k] || (!f_first[j] && (member_q[k] || !member_q[j]))));
       end
       if (f_past_q && f_served_q[k])
         assert (member_q[k] && k != 32'(f_class) && f_turns(class_t'(k)) > f_turns(f_class));
