@@ -7,11 +7,13 @@
 //   value_q                     sum
 //   sum_q                              written
 //
-// A counter that is advanced again before its sum can be read back takes the sum on its way.
+// A counter that is advanced again before its sum can be read back takes the sum on its way. That needs a choice for each
+// bit; with SPACED 1 there is none, as no counter is advanced again so soon, and a read waits for its counter's sum.
 module pen_counter_bank #(
   parameter int unsigned WIDTH = 32,
   parameter int unsigned DEPTH = 128,
-  parameter int unsigned ADD_W = 1
+  parameter int unsigned ADD_W = 1,
+  parameter bit          SPACED = 0                // no counter is advanced twice within three cycles
 ) (
   input  logic                     clk_i,
   input  logic                     rst_i,
@@ -20,7 +22,7 @@ module pen_counter_bank #(
   input  logic                     add_valid_i,
   input  logic [$clog2(DEPTH)-1:0] add_index_i,
   input  logic [ADD_W-1:0]     add_i,
-  input  logic                     read_i,         // taken in a cycle without an add
+  input  logic                     read_i,         // taken when read_ready_o, in a cycle without an add
   output logic                     read_ready_o,
   input  logic [$clog2(DEPTH)-1:0] read_index_i,
   output logic                     read_valid_o,   // one cycle after the read was taken
@@ -48,8 +50,8 @@ module pen_counter_bank #(
 
   always_comb begin
     value_d = ram_value;
-    if (sum_valid_q && sum_index_q == ram_index_q) value_d = sum_q;
-    if (value_valid_q && value_index_q == ram_index_q) value_d = sum;
+    if (!SPACED && sum_valid_q && sum_index_q == ram_index_q) value_d = sum_q;
+    if (!SPACED && value_valid_q && value_index_q == ram_index_q) value_d = sum;
   end
 
   always_ff @(posedge clk_i) begin
@@ -75,7 +77,8 @@ module pen_counter_bank #(
     end
   end
 
-  assign read_ready_o = !add_valid_i;
+  assign read_ready_o = !add_valid_i && !(SPACED && ((ram_valid_q && ram_index_q == read_index_i)
+                                                     || (value_valid_q && value_index_q == read_index_i)));
   assign read_valid_o = read_q;
   assign read_data_o = value_d;
 endmodule

@@ -3,7 +3,8 @@
 //
 // Verdicts can come in every cycle and are counted at once in one memory of 32-bit counters. All other events come once
 // per frame and port, 52 cycles apart at least. They wait in small registers, each of which is added to its 64-bit
-// counter in its own slot; a round of slots takes 9 * PORTS <= 72 cycles, and no register can overflow in a round.
+// counter in its own slot; a round of slots takes 9 * PORTS <= 72 cycles, and no register can overflow in a round. Of what a
+// port sends, 84 cycles apart, one frame waits at most.
 module pen_counters
   import pen_pkg::*;
 #(
@@ -36,11 +37,11 @@ module pen_counters
   localparam logic [3:0] ENTRY_REFUSED_SDU = 4'd15;
   localparam logic [3:0] SLOTS = 4'd9;
 
-  // What waits for its slot. Two frames are the most that a port can receive or send in a round.
+  // What waits for its slot. Two frames are the most that a port can receive in a round, and one that it can send.
   typedef struct packed {
     logic            sent;
     class_t          sent_class;
-    logic [11:0]     sent_bytes;
+    length_t         sent_bytes;
     logic [11:0]     received_bytes;
     logic [3:0]      short_gaps;
     logic [2:0][4:0] refused;
@@ -84,7 +85,7 @@ module pen_counters
     slot_add_d = ADD_W'(chosen.expired);
     unique case (slot_q)
       4'd0: begin slot_entry = {1'b0, chosen.sent_class}; slot_add_d = ADD_W'(chosen.sent); end
-      4'd1: begin slot_entry = ENTRY_SENT_BYTES; slot_add_d = chosen.sent_bytes; end
+      4'd1: begin slot_entry = ENTRY_SENT_BYTES; slot_add_d = ADD_W'(chosen.sent_bytes); end
       4'd2: begin slot_entry = ENTRY_RECEIVED_BYTES; slot_add_d = chosen.received_bytes; end
       4'd3: begin slot_entry = ENTRY_SHORT_GAPS; slot_add_d = ADD_W'(chosen.short_gaps); end
       4'd4: begin slot_entry = ENTRY_REFUSED; slot_add_d = ADD_W'(chosen.refused[0]); end
@@ -119,7 +120,6 @@ module pen_counters
 
     always_comb begin
       base = waiting_q[p];
-      if (taken[1]) base.sent_bytes = '0;
       if (taken[2]) base.received_bytes = '0;
       if (taken[3]) base.short_gaps = '0;
       for (int unsigned r = 0; r < 3; r++) if (taken[4+r]) base.refused[r] = '0;
@@ -131,7 +131,7 @@ module pen_counters
       if (sent) waiting_q[p].sent_class <= event_q[p].traffic_class;
       if (sent) waiting_q[p].sent <= 1'b1;
       else if (taken[0]) waiting_q[p].sent <= 1'b0;
-      if (sent) waiting_q[p].sent_bytes <= 12'(event_q[p].length) + base.sent_bytes;
+      if (sent) waiting_q[p].sent_bytes <= event_q[p].length;
       else if (taken[1]) waiting_q[p].sent_bytes <= '0;
       if (received && accepted) waiting_q[p].received_bytes <= 12'(verdict_q.length) + base.received_bytes;
       else if (taken[2]) waiting_q[p].received_bytes <= '0;
@@ -217,7 +217,7 @@ module pen_counters
     .read_data_o  (verdict_data)
   );
 
-  pen_counter_bank #(.WIDTH(64), .DEPTH(1 << SLOT_W), .ADD_W(ADD_W)) u_slots (
+  pen_counter_bank #(.WIDTH(64), .DEPTH(1 << SLOT_W), .ADD_W(ADD_W), .SPACED(1)) u_slots (
     .clk_i,
     .rst_i,
     .clear_i      (init_busy_i && 32'(init_index_i) < 1 << SLOT_W),
