@@ -176,9 +176,13 @@ module pen_ptp_clock
   logic [63:0] left_q, left_less;              // of the slew, in units of 2^-32 ns
   logic [31:0] rate_q, part, part_q;
   logic        backward_q, part_backward_q;
-  logic [40:0] advance_q;
+  logic [40:0] advance_q, advance_d;
 
   assign left_less = left_q - 64'(rate_q);
+
+  // A carry or borrow goes into the lowest bit of the one addition: a synthesizer would take two.
+  logic unused_advance, unused_ns, unused_seconds, unused_gate;
+  assign {advance_d, unused_advance} = {1'b0, increment_q, 1'b1} + {41'(part_q) ^ {41{part_backward_q}}, part_backward_q};
   assign part      = left_less[63] ? left_q[31:0] : rate_q;
 
   // ---- Stages B and C -----------------------------------------------------------------------------------------------
@@ -208,13 +212,13 @@ module pen_ptp_clock
       operand = {over && !is_set_q ? command_less_q : {1'b0, command_ns_q[29:LOW_W]}, command_ns_q[LOW_W-1:0]};
     end
     if (zero_b_q) {carry_d, fraction_b_d} = '0;
-    ns_b_d = (zero_b_q ? '0 : ns_b_q) + operand + 31'(carry_d);
+    {ns_b_d, unused_ns} = {zero_b_q ? 31'd0 : ns_b_q, 1'b1} + {operand, carry_d};
   end
 
   always_comb begin
     ns_d      = {ns_b_q[29:LOW_W] - (over ? SECOND_HIGH[20:0] : 21'd0), ns_b_q[LOW_W-1:0]};
-    seconds_d = (zero_c_q ? '0 : seconds_q) + (act_c_q ? command_seconds_q : '0) + SECONDS_W'(over);
-    gate_d    = (zero_c_q ? '0 : gate_q) + (act_c_q ? linear_q : 64'(whole_b_q)) + 64'(carry_b_q);
+    {seconds_d, unused_seconds} = {zero_c_q ? SECONDS_W'(0) : seconds_q, 1'b1} + {act_c_q ? command_seconds_q : SECONDS_W'(0), over};
+    {gate_d, unused_gate}       = {zero_c_q ? 64'd0 : gate_q, 1'b1} + {act_c_q ? linear_q : 64'(whole_b_q), carry_b_q};
   end
 
   always_ff @(posedge clk_i) begin
@@ -238,7 +242,7 @@ module pen_ptp_clock
       left_q          <= left_less[63] ? '0 : left_less;
       part_q          <= part;
       part_backward_q <= backward_q;
-      advance_q       <= part_backward_q ? 41'(increment_q) - 41'(part_q) : 41'(increment_q) + 41'(part_q);
+      advance_q       <= advance_d;
       if (count_q == ADD_LEAD && moves && accepted) left_q <= '0;
       if (count_q == LOAD_SLEW && is_slew_q && accepted) begin
         left_q     <= {command_data_i[31] ? -command_data_i[31:0] : command_data_i[31:0], 32'd0};
@@ -258,6 +262,9 @@ module pen_ptp_clock
       stepped_o       <= act_c_q;
     end
   end
+
+  logic unused;
+  assign unused = &{1'b0, unused_advance, unused_ns, unused_seconds, unused_gate};
 
   assign slewing_o   = left_q != '0;
   assign increment_o = increment_q;
