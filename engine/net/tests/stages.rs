@@ -134,8 +134,8 @@ fn a_change_counts_up_to_the_cycle_in_which_a_frame_reads_it() {
     let turn = Play::new(&config()).arrive(0, TO_ONE, tag, BYTES, FIRST);
     // Five cycles through the receive FIFO.
     let taken = FIRST + 5;
-    // The port's first turn when addresses and tag are there.
-    let header_turn = (taken + 16..).find(|cycle| cycle % NEXT_TURN == turn % NEXT_TURN).unwrap();
+    // The port's first turn when addresses and tag have been read.
+    let header_turn = (taken + 17..).find(|cycle| cycle % NEXT_TURN == turn % NEXT_TURN).unwrap();
     let begin = turn + TURN_TO_ADMISSION;
     let plain = BridgeConfig { learning_enable: false, ..config() };
     let identify = |destination, source| Identify { destination, source, ipv4: false };
@@ -201,7 +201,7 @@ fn a_source_is_looked_up_in_the_next_turn() {
         play.judge(0, turn).stream.is_none()
     };
     let turn = Play::new(&config).arrive(0, TO_ONE, tag, BYTES, FIRST);
-    let header_turn = (FIRST + 5 + 16..).find(|cycle| cycle % NEXT_TURN == turn % NEXT_TURN).unwrap();
+    let header_turn = (FIRST + 5 + 17..).find(|cycle| cycle % NEXT_TURN == turn % NEXT_TURN).unwrap();
     let counted: Vec<Tick> = (FIRST..turn + 20).filter(|&at| counts(at)).collect();
     assert_eq!(counted, (FIRST..=header_turn + NEXT_TURN + 2).collect::<Vec<_>>());
 }

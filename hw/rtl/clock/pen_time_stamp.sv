@@ -81,11 +81,19 @@ module pen_time_stamp
   // ---- Receive ----------------------------------------------------------------------------------------------------
   for (genvar p = 0; p < PORTS; p++) begin : gen_receive
     logic [7:0] delimiter_index_q;
-    logic       parser_clk;
+    logic       parser_clk, valid_q, last_q, good_q;
+    logic [7:0] data_q;
+
+    always_ff @(posedge clk_i) begin
+      valid_q <= beat_valid_i[p] && !rst_i;
+      data_q  <= beat_i[p].data;
+      last_q  <= beat_i[p].last;
+      good_q  <= beat_i[p].reason == 3'(REASON_NONE);
+    end
 
     pen_clock_gate u_gate (
       .clk_i,
-      .active_i(awake_i || beat_valid_i[p] || request[p].found || request[p].good),
+      .active_i(awake_i || valid_q || request[p].found || request[p].good),
       .clk_o   (parser_clk)
     );
 
@@ -95,10 +103,10 @@ module pen_time_stamp
     pen_ptp_parser u_parser (
       .clk_i    (parser_clk),
       .rst_i,
-      .valid_i  (beat_valid_i[p]),
-      .data_i   (beat_i[p].data),
-      .last_i   (beat_i[p].last),
-      .good_i   (beat_i[p].reason == 3'(REASON_NONE)),
+      .valid_i  (valid_q),
+      .data_i   (data_q),
+      .last_i   (last_q),
+      .good_i   (good_q),
       .index_i  (delimiter_index_q),
       .request_o(request[p]),
       .serve_i  (serve[p])

@@ -145,7 +145,10 @@ module pen_ingress_port (
     end
   end
 
-  // ---- The header
+  // ---- The header, read a cycle after its bytes are taken
+  logic        parse_q;
+  logic [7:0]  parsed_q;
+  class_t      tag_class_q;      // of the byte, if it is that of a tag
   header_t     header;
   host_way_t   way_q;
   logic [11:0] vlan_id_q;
@@ -156,8 +159,8 @@ module pen_ingress_port (
   pen_header_parser u_header (
     .clk_i,
     .clear_i (state_q == LEARN || state_q == DISCARD),  // the record has gone out
-    .valid_i (state_q == FRAME && accept),
-    .data_i  (beat_i.data),
+    .valid_i (parse_q),
+    .data_i  (parsed_q),
     .header_o(header)
   );
 
@@ -166,7 +169,7 @@ module pen_ingress_port (
   pen_correction_begin u_correction (
     .clk_i,
     .clear_i     (state_q == LEARN || state_q == DISCARD),
-    .valid_i     (state_q == FRAME && accept),
+    .valid_i     (parse_q),
     .type_valid_i(header.type_valid),
     .last_two_i  (header.last_two),
     .arrival_i,
@@ -174,22 +177,23 @@ module pen_ingress_port (
   );
 
   always_ff @(posedge clk_i) begin
-    if (state_q == FRAME && accept) begin
-      if (header.position == 5'd0) begin
-        way_q             <= way_i;
-        vlan_id_q         <= config_i.port_vlan_id;
-        traffic_class_q   <= config_i.class_of_untagged;
-        pcp_dei_q         <= {config_i.pcp_of_untagged, 1'b0};
-        priority_tagged_q <= 1'b0;
-      end
-      if (header.has_tag && header.position == 5'd14) begin
-        traffic_class_q <= config_i.class_of_pcp[beat_i.data[7:5]];
-        pcp_dei_q       <= beat_i.data[7:4];
-      end
-      if (header.has_tag && header.position == 5'd15) begin
-        if (header.last_two[11:0] != '0) vlan_id_q <= header.last_two[11:0];
-        else priority_tagged_q <= 1'b1;
-      end
+    parse_q     <= state_q == FRAME && accept && !rst_i;
+    parsed_q    <= beat_i.data;
+    tag_class_q <= config_i.class_of_pcp[beat_i.data[7:5]];
+    if (parse_q && header.has_tag && header.position == 5'd14) begin
+      traffic_class_q <= tag_class_q;
+      pcp_dei_q       <= parsed_q[7:4];
+    end
+    if (parse_q && header.has_tag && header.position == 5'd15) begin
+      if (header.last_two[11:0] != '0) vlan_id_q <= header.last_two[11:0];
+      else priority_tagged_q <= 1'b1;
+    end
+    if (state_q == FRAME && length_q == '0) begin
+      way_q             <= way_i;
+      vlan_id_q         <= config_i.port_vlan_id;
+      traffic_class_q   <= config_i.class_of_untagged;
+      pcp_dei_q         <= {config_i.pcp_of_untagged, 1'b0};
+      priority_tagged_q <= 1'b0;
     end
   end
 

@@ -63,7 +63,7 @@ impl<'a> Seen<'a> {
 pub(super) struct Pipeline {
     taken: Tick,
     last: Tick,
-    /// The port's first turn after the header.
+    /// The port's first turn in which the header has been read, a cycle after its bytes.
     header_turn: Tick,
     turn: Tick,
     ports: Tick,
@@ -71,11 +71,11 @@ pub(super) struct Pipeline {
 
 impl Pipeline {
     pub fn new(port: u16, received: &Received, header: &Header, cycles: Cycles) -> Self {
-        let header_ends = received.taken + if header.tag.is_some() { 16 } else { 14 };
+        let header_read = received.taken + if header.tag.is_some() { 17 } else { 15 };
         Self {
             taken: received.taken,
             last: received.last,
-            header_turn: cycles.turn(port, header_ends),
+            header_turn: cycles.turn(port, header_read),
             turn: received.turn,
             ports: cycles.ports,
         }
