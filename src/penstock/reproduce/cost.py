@@ -7,9 +7,10 @@ from functools import cache
 
 from penstock.errors import EngineError
 from penstock.hardware.lint import TOP
-from penstock.hardware.synth import CARD, documented, mark, synthesize
+from penstock.hardware.synth import documented, mark, synthesize
 from penstock.hardware.tools import ToolError
 
+PORTS = 4  # as the papers' have
 FAMILY = "xc7"  # the papers' FPGAs have the same LUTs, flip-flops and block RAMs
 QUANTITIES = {"LUTs": "lut", "FFs": "ff", "LUTRAMs": "lutram", "BRAMs": "bram36"}
 
@@ -17,11 +18,10 @@ QUANTITIES = {"LUTs": "lut", "FFs": "ff", "LUTRAMs": "lutram", "BRAMs": "bram36"
 @cache
 def cost(synthesized: bool, top: str = TOP) -> dict[str, dict[str, float]]:
     """Of each block, by quantity: synthesized now, or as docs/synthesis.md has it. EngineError if nobody can say."""
-    ports = 1 if top == CARD else 4
     try:
         if synthesized:
-            return {block.name: dict(block.used) for block in synthesize(FAMILY, top, ports).blocks}
-        return documented(mark(FAMILY, top, ports))
+            return {block.name: dict(block.used) for block in synthesize(FAMILY, top, PORTS).blocks}
+        return documented(mark(FAMILY, top, PORTS))
     except ToolError as error:
         raise EngineError(str(error)) from error
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Table I: what the card takes of its FPGA. The paper's has four ports of up to 10 Gb/s; ours one of 1 Gb/s."""
+"""Table I: what the card takes of its FPGA. Of four ports both; the paper's have up to 10 Gb/s, ours 1 Gb/s."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def _evaluate(_outcomes: Outcomes, options: Options) -> Found:
     for name, used in printed.TABLE_1.items():
         ours = QUANTITIES.get(name)
         measured = None if ours is None else sum(block.get(ours, 0.0) for block in blocks)
-        how = _WAITS if ours is None else f"four ports in the paper, one here, {origin(options.synthesize)}"
-        row = Row.told(f"table1.{name.lower()}", f"{name} of the card: {how}", name, measured, paper=used)
-        rows.append(row.as_key())
+        how = _WAITS if ours is None else origin(options.synthesize)
+        quantity = f"{name} of the card with four ports: {how}"
+        rows.append(Row.told(f"table1.{name.lower()}", quantity, name, measured, paper=used).as_key())
     rows.append(Row.told("power", f"power of its logic: {_WAITS}", "W", None, paper=printed.POWER_W).as_key())
     return Found(rows)
 
