@@ -172,9 +172,7 @@ def test_a_queue_that_is_too_small_is_told() -> None:
 
 
 # What no bound can be about: sources that take what they get, by chance, against their own contract; and what breaks.
-# And what docs/tags.md says of frames that grow.
 CAUSES = (
-    "frames get a tag at this port, by which they grow, and the analysis does not count that",
     "it takes all that its link carries",
     "are by chance",
     "by a distribution without a limit",

@@ -489,7 +489,7 @@ def switch_config(network: Network, bridge: Bridge) -> SwitchConfig:
         numbered = stream.numbered and bridge.name == stream.tree[0].bridge
         if not shaped and not numbered:
             continue
-        # One that is not shaped has a scheduler nonetheless, which nothing waits for.
+        # One that is not shaped has a scheduler nonetheless, which holds nothing.
         ats = stream.ats.at_node(bridge.name) if stream.ats is not None and shaped else None
         entry = StreamEntry(
             name=stream.name,
@@ -498,6 +498,7 @@ def switch_config(network: Network, bridge: Bridge) -> SwitchConfig:
             rate_bps=LINE_RATE_BPS if ats is None else ats.rate_bps,
             burst_bytes=_LONGEST_BYTES if ats is None else ats.burst_bytes,
             scheduler="" if stream.ats is None else stream.ats.scheduler or "",
+            holds=ats is not None,
             numbered=numbered,
             **_identity(network, stream, bridge.name, hop.entry),
         )

@@ -44,7 +44,13 @@ pub fn check(network: &Network) -> Result<(), String> {
     }
     for (number, stream) in network.streams.iter().enumerate() {
         let hops_fit = stream.hops.iter().enumerate().all(|(place, hop)| {
+            let (shortest, longest) = stream.lengths(hop);
+            let grown = |before: i64, now: i64| (before / 2..=before * 2).contains(&now);
             hop.port < network.ports.len()
+                && shortest > 20
+                && shortest <= longest
+                && grown(stream.min_bytes, shortest)
+                && grown(stream.max_bytes, longest)
                 && usize::from(hop.traffic_class) < CLASSES
                 && hop.from.is_none_or(|from| from < place)
                 && fits(hop.jitter_ps)

@@ -96,6 +96,7 @@ pub struct Bucket {
 pub struct Stream {
     /// What its source releases; nothing is known without any.
     pub buckets: Vec<Bucket>,
+    /// As they are released.
     pub min_bytes: i64,
     pub max_bytes: i64,
     /// Its source always has a frame.
@@ -128,4 +129,15 @@ pub struct Hop {
     /// none: frames are held in between.
     #[serde(default)]
     pub reach_ps: Option<(i64, i64)>,
+    /// How long the shortest and the longest frame are as this port counts them; none: as they are released. Each frame gets
+    /// as many bytes, or loses as many and is padded.
+    #[serde(default)]
+    pub lengths_bytes: Option<(i64, i64)>,
+}
+
+impl Stream {
+    /// Of the shortest and the longest frame at a hop.
+    pub fn lengths(&self, hop: &Hop) -> (i64, i64) {
+        hop.lengths_bytes.unwrap_or((self.min_bytes, self.max_bytes))
+    }
 }

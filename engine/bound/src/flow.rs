@@ -170,7 +170,7 @@ impl<'a> Analysis<'a> {
         let known = |at: usize| {
             let way = self.ways[at]?;
             let stream = &self.network.streams[self.queues.members[at].stream()];
-            let longest = Amount::from(stream.max_bytes) * BYTE;
+            let longest = Amount::from(self.queues.steps[at].longest) * BYTE;
             Some((stream.releases.as_ref()?, way, longest))
         };
         Schedule::new(gates, class.members.clone().map(known))
@@ -180,7 +180,7 @@ impl<'a> Analysis<'a> {
     fn arrivals(&self, at: usize) -> Option<(Part<'_>, Time)> {
         let part = match self.queues.steps[at].limit {
             Limit::Line(line) => Part::Line(self.queues.lines[line as usize]),
-            Limit::Source(stream) => Part::Curve(self.queues.sources[stream as usize].as_ref()?),
+            Limit::Source(source) => Part::Curve(&self.queues.sources[source as usize]),
             Limit::None => return None,
         };
         Some((part, self.delays[at]?))
@@ -192,11 +192,13 @@ impl<'a> Analysis<'a> {
         for entry in &class.entries {
             let rate = self.network.ports[entry.port].fastest_bps;
             // Whole frames come, each as long after the one before as it is on the wire.
-            let link = Line { burst: entry.longest + Amount::from(rate) * Amount::from(entry.jitter), rate };
+            let burst = entry.longest + Amount::from(rate) * Amount::from(entry.jitter);
+            let link = entry.growth.line(Line { burst, rate });
             let arrivals = Curve::sum(entry.members.clone().map(|at| self.arrivals(at)));
             curves.push(arrivals.map_or_else(|| Curve::line(link), |arrivals| arrivals.capped(link)));
         }
-        let regulators = class.regulators.iter().map(|&regulator| Part::Line(self.queues.lines[regulator]));
+        let regulators =
+            class.regulators.iter().map(|&(regulator, growth)| Part::Line(growth.line(self.queues.lines[regulator])));
         let shaped = curves.iter().map(Part::Curve).chain(regulators).map(|part| Some((part, 0)));
         Curve::sum(shaped.chain(class.own.clone().map(|at| self.arrivals(at)))).ok_or_else(|| {
             let unknown = class.own.clone().find(|&at| self.arrivals(at).is_none());
@@ -225,7 +227,7 @@ impl<'a> Analysis<'a> {
             Some(_) if step.is_regulated && step.is_first => Some(came((self.arrivals(at)?.0, 0), lasts + EARLY)),
             Some((before, queue)) => {
                 let waited = self.waits[queue]?;
-                Some(came(self.arrivals(before)?, lasts + waited + step.jitter))
+                Some(step.growth.amount(came(self.arrivals(before)?, lasts + waited + step.jitter)))
             }
         }
     }
@@ -428,6 +430,7 @@ mod tests {
             regulator: None,
             conforms: false,
             reach_ps: None,
+            lengths_bytes: None,
         };
         Stream {
             buckets: vec![Bucket { burst_millibits: BYTES * 8_000, rate_bps }],
@@ -597,6 +600,108 @@ mod tests {
         let free = Credit { free_bytes: BYTES / 50, ..served.credit[0] };
         let served = Port { credit: vec![free], ..port() };
         are_about(&of_classes(served, &[2, 5, 7]), &[(1.0 + spared / 0.98) / (0.9 - 0.1 / 0.98), wait, 1.0]);
+    }
+
+    /// Streams through ports one after the other, a tenth longer behind the first.
+    fn grown(bucket: Bucket, ports: impl IntoIterator<Item = usize>) -> Stream {
+        let mut found = Stream { buckets: vec![bucket], ..stream(0, ports) };
+        for hop in &mut found.hops[1..] {
+            hop.lengths_bytes = Some((BYTES * 11 / 10, BYTES * 11 / 10));
+        }
+        found
+    }
+
+    fn in_frames(network: &Network) -> Vec<f64> {
+        let found = analyse(network).unwrap();
+        found.queues.iter().map(|queue| queue.wait_ps.unwrap() as f64 / FRAME_PS as f64).collect()
+    }
+
+    /// One of them waits for the other, which is longer than as it came, and holds more bytes.
+    #[test]
+    fn a_frame_waits_for_others_as_long_as_they_leave() {
+        let bucket = Bucket { burst_millibits: BYTES * 8_000, rate_bps: RATE / 4 };
+        let streams = vec![grown(bucket, 0..2), stream(RATE / 4, [1])];
+        let network = Network { ports: vec![port(); 2], regulators: Vec::new(), streams };
+        are_about(&in_frames(&network), &[0.0, 1.1]);
+        let found = analyse(&network).unwrap();
+        let own = found.hops.iter().map(|hops| hops[hops.len() - 1].wait_ps.unwrap());
+        are_about(&own.map(|wait| wait as f64 / FRAME_PS as f64).collect::<Vec<_>>(), &[1.0, 1.1]);
+        // In 2.2 frames 1550 B of each come, and one leaves with a tenth more.
+        is_about(found.queues[1].backlog_bytes, 1_550 + 1_705);
+    }
+
+    /// And a higher class for one of a lower class, once it has begun.
+    #[test]
+    fn a_frame_that_has_begun_lasts_as_long_as_it_leaves() {
+        let bucket = Bucket { burst_millibits: BYTES * 8_000, rate_bps: RATE / 10 };
+        let mut high = stream(RATE / 10, [1]);
+        high.hops[0].traffic_class = 7;
+        let network =
+            Network { ports: vec![port(); 2], regulators: Vec::new(), streams: vec![grown(bucket, 0..2), high] };
+        // The higher class brings a tenth of the rate.
+        are_about(&in_frames(&network), &[0.0, 1.0 / 0.9, 1.1]);
+    }
+
+    /// Four frames come one after the other by a link, and each takes a tenth longer to leave.
+    #[test]
+    fn what_grows_leaves_slower_than_its_link_brings_it() {
+        let bucket = Bucket { burst_millibits: 2 * BYTES * 8_000, rate_bps: 0 };
+        let streams = vec![grown(bucket, 0..2), grown(bucket, 0..2)];
+        let mut network = Network { ports: vec![port(); 2], regulators: Vec::new(), streams };
+        are_about(&in_frames(&network), &[3.0, 0.3]);
+        // As long as they came once more behind it: the last one finds three of these just sent.
+        for stream in &mut network.streams {
+            stream.hops.push(Hop { port: 2, from: Some(1), lengths_bytes: None, ..stream.hops[1].clone() });
+        }
+        network.ports.push(port());
+        are_about(&in_frames(&network), &[3.0, 0.3, 0.0]);
+    }
+
+    /// What comes without an end by a link as fast has no bound where it grows.
+    #[test]
+    fn what_fills_a_link_and_grows_has_no_bound() {
+        let mut endless = grown(Bucket { burst_millibits: 0, rate_bps: 0 }, 0..2);
+        (endless.buckets, endless.fills) = (Vec::new(), true);
+        let network = Network { ports: vec![port(); 2], regulators: Vec::new(), streams: vec![endless.clone()] };
+        assert_eq!(analyse(&network).unwrap().queues[1].why, Some(Why::Overload));
+        endless.hops[1].lengths_bytes = None;
+        let network = Network { streams: vec![endless], ..network };
+        assert_eq!(analyse(&network).unwrap().queues[1].wait_ps, Some(0));
+    }
+
+    /// A scheduler counts frames as they come; two streams that share one bring no more than if both had grown.
+    #[test]
+    fn schedulers_let_through_what_then_grows() {
+        let regulators = vec![Bucket { burst_millibits: 2 * BYTES * 8_000, rate_bps: 0 }];
+        let bucket = Bucket { burst_millibits: 2 * BYTES * 8_000, rate_bps: 0 };
+        let mut streams = vec![grown(bucket, [0, 1, 2]), grown(bucket, [0, 1, 2])];
+        for stream in &mut streams {
+            stream.hops[1].regulator = Some(0);
+        }
+        streams[1].hops[1].lengths_bytes = None;
+        let of = |streams: &[Stream]| {
+            in_frames(&Network { ports: vec![port(); 3], regulators: regulators.clone(), streams: streams.to_vec() })
+        };
+        // Two frames that have grown, and a frame that has not does not wait for itself.
+        are_about(&of(&streams)[1..2], &[1.2]);
+        streams.truncate(1);
+        are_about(&of(&streams)[1..], &[1.1, 0.0]);
+    }
+
+    /// Frames in a known phase of the gates take as long as they leave.
+    #[test]
+    fn frames_in_a_window_are_counted_as_they_leave() {
+        let entries = vec![(0xFF, 10 * FRAME_PS), (0, FRAME_PS)];
+        let gates = Gates { entries, edge_ps: 0, late: false, begin_ps: Some(0), begin_error_ps: 0, frozen: false };
+        let bucket = Bucket { burst_millibits: BYTES * 8_000, rate_bps: RATE / 11 };
+        let mut streams = vec![grown(bucket, [0, 2]), grown(bucket, [1, 2])];
+        for stream in &mut streams {
+            let windows = vec![(FRAME_PS, FRAME_PS)];
+            stream.releases = Some(crate::describe::Releases { period_ps: Some(11 * FRAME_PS), windows });
+            stream.hops[1].reach_ps = Some((FRAME_PS, FRAME_PS));
+        }
+        let ports = vec![port(), port(), Port { gates: Some(gates), ..port() }];
+        are_about(&in_frames(&Network { ports, regulators: Vec::new(), streams })[2..], &[1.1]);
     }
 
     /// Behind gates what the others bring is not summed: before each of its own frames one of theirs, and one that has begun.

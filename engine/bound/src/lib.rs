@@ -14,6 +14,7 @@
 //! | `told` | the same in few words, as it is handed over |
 //! | `check` | what of that is out of range |
 //! | `curve` | arrival curves: the least of some token buckets, sums, what a link lets through, jitter |
+//! | `growth` | by how much more of a stream is on one link than on another, where its frames get tags |
 //! | `phase` | when in the gate cycle frames of sources come that are synchronized with it |
 //! | `windows` | the gate cycle of a port from the view of one class: when it can be served, and when others can |
 //! | `service` | what a class gets from a phase of that cycle on, against all that goes before it |
@@ -37,6 +38,7 @@ mod credit;
 mod curve;
 pub mod describe;
 mod flow;
+mod growth;
 mod members;
 mod outcome;
 mod phase;

@@ -3,10 +3,12 @@
 //!
 //! Large networks have many more hops than fit into a cache. Those of a queue lie beside each other, those that come by one
 //! link too, and of each there is no more than is asked again and again.
+use std::cmp::Reverse;
 use std::ops::Range;
 
 use crate::curve::{Curve, Line};
 use crate::describe::{Bucket, Hop, Network, Stream};
+use crate::growth::{Growth, Lengths};
 use crate::phase::Window;
 use crate::{Amount, Time, BYTE, CLASSES};
 
@@ -32,7 +34,10 @@ impl Member {
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub port: usize,
+    /// As that link carries it.
     pub longest: Amount,
+    /// The most of any of its streams.
+    pub growth: Growth,
     pub jitter: Time,
     pub members: Range<usize>,
 }
@@ -46,8 +51,8 @@ pub(crate) struct Class {
     pub longest: Amount,
     /// Of sources that always have a frame, the longest, which goes after all others of the class.
     pub filling: Amount,
-    /// Of which no more comes than these let through.
-    pub regulators: Vec<usize>,
+    /// Of which no more comes than these let through, and by how much more that is as it leaves.
+    pub regulators: Vec<(usize, Growth)>,
     /// Streams of the talker's own, but for those that always have a frame.
     pub own: Range<usize>,
     pub entries: Vec<Entry>,
@@ -69,7 +74,7 @@ impl Class {
 pub(crate) enum Limit {
     /// Among the lines.
     Line(u32),
-    /// That of a stream.
+    /// Among the sources.
     Source(u32),
     /// Nothing is known.
     None,
@@ -78,7 +83,12 @@ pub(crate) enum Limit {
 /// What is asked of a hop again and again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
+    /// Of what leaves.
     pub limit: Limit,
+    /// By how much more it is than what comes.
+    pub growth: Growth,
+    /// The longest frame, as it leaves.
+    pub longest: u32,
     /// The hop before, and its queue.
     before: Option<(u32, u32)>,
     pub is_regulated: bool,
@@ -113,10 +123,10 @@ pub(crate) struct Queues {
     pub reach: Vec<Option<Window>>,
     /// The numbers of the hops of each stream, one stream after the other.
     pub numbers: Vec<u32>,
-    /// Of schedulers, by their number, and of sources.
+    /// Of schedulers, by their number, as frames come to them; of sources; and of both where frames have grown since.
     pub lines: Vec<Line>,
-    /// By stream; none: nothing is known, or it is a line.
-    pub sources: Vec<Option<Curve>>,
+    /// That are no line.
+    pub sources: Vec<Curve>,
     /// By port, those that come after it.
     pub next: Vec<Vec<usize>>,
 }
@@ -183,12 +193,20 @@ impl Queues {
     }
 }
 
-fn steps(network: &Network, numbers: &[u32], lines: &mut Vec<Line>) -> (Vec<Step>, Vec<Option<Curve>>) {
-    let nothing = Step { limit: Limit::None, before: None, is_regulated: false, is_first: false, jitter: 0 };
+fn steps(network: &Network, numbers: &[u32], lines: &mut Vec<Line>) -> (Vec<Step>, Vec<Curve>) {
+    let nothing = Step {
+        limit: Limit::None,
+        growth: Growth::NONE,
+        longest: 0,
+        before: None,
+        is_regulated: false,
+        is_first: false,
+        jitter: 0,
+    };
     let mut steps = vec![nothing; numbers.len()];
-    let mut sources = Vec::with_capacity(network.streams.len());
+    let mut sources = Vec::new();
     let (mut left, mut limits) = (numbers, Vec::new());
-    for (stream, of) in network.streams.iter().enumerate() {
+    for of in &network.streams {
         let (own, others) = left.split_at(of.hops.len());
         left = others;
         let curve = Curve::least(of.buckets.iter().map(line).collect());
@@ -198,19 +216,25 @@ fn steps(network: &Network, numbers: &[u32], lines: &mut Vec<Line>) -> (Vec<Step
                 lines.push(curve.last());
                 Limit::Line(lines.len() as u32 - 1)
             }
-            Some(_) => Limit::Source(stream as u32),
+            Some(_) => {
+                sources.extend(curve);
+                Limit::Source(sources.len() as u32 - 1)
+            }
         };
-        sources.push(curve.filter(|_| matches!(source, Limit::Source(_))));
         limits.clear();
         for (hop, &at) in of.hops.iter().zip(own) {
-            let limit = match (hop.regulator, hop.from) {
-                (Some(regulator), _) => Limit::Line(regulator as u32),
+            let (came, leaves) = (came(of, hop), lengths(of, hop));
+            // And how long frames are where it is counted.
+            let (limit, counted) = match (hop.regulator, hop.from) {
+                (Some(regulator), _) => (Limit::Line(regulator as u32), came),
                 (None, Some(from)) => limits[from],
-                (None, None) => source,
+                (None, None) => (source, came),
             };
-            limits.push(limit);
+            limits.push((limit, counted));
             steps[at as usize] = Step {
-                limit,
+                limit: grown(limit, Growth::between(counted, leaves), lines, &mut sources),
+                growth: Growth::between(came, leaves),
+                longest: leaves.1,
                 before: hop.from.map(|from| (own[from], queue_of(&of.hops[from]) as u32)),
                 is_regulated: hop.regulator.is_some(),
                 is_first: hop.from == Some(0),
@@ -221,14 +245,48 @@ fn steps(network: &Network, numbers: &[u32], lines: &mut Vec<Line>) -> (Vec<Step
     (steps, sources)
 }
 
+/// A limit of frames that have grown since they were counted.
+fn grown(limit: Limit, growth: Growth, lines: &mut Vec<Line>, sources: &mut Vec<Curve>) -> Limit {
+    match limit {
+        _ if growth.is_none() => limit,
+        Limit::None => Limit::None,
+        Limit::Line(line) => {
+            lines.push(growth.line(lines[line as usize]));
+            Limit::Line(lines.len() as u32 - 1)
+        }
+        Limit::Source(source) => {
+            sources.push(growth.curve(&sources[source as usize]));
+            Limit::Source(sources.len() as u32 - 1)
+        }
+    }
+}
+
+/// Of the shortest and the longest frame as they leave by a hop.
+fn lengths(stream: &Stream, hop: &Hop) -> Lengths {
+    let (shortest, longest) = stream.lengths(hop);
+    (shortest as u32, longest as u32)
+}
+
+/// As they come to it; as they are released where it is their talker's.
+fn came(stream: &Stream, hop: &Hop) -> Lengths {
+    match hop.from {
+        Some(from) => lengths(stream, &stream.hops[from]),
+        None => (stream.min_bytes as u32, stream.max_bytes as u32),
+    }
+}
+
 /// What has to be known of a hop to sort the members of its queue.
 #[derive(Clone, Copy)]
 struct Place {
     member: Member,
     /// Among the hops of all streams, one stream after the other.
     number: u32,
+    /// As they leave.
     min_bytes: u32,
     max_bytes: u32,
+    /// As they come.
+    longest_came: u32,
+    growth: Growth,
     regulator: Option<u32>,
     conforms: bool,
     jitter: Time,
@@ -249,18 +307,22 @@ enum By {
 impl Default for Place {
     fn default() -> Self {
         let member = Member { stream: 0, length: 0 };
-        let (number, min_bytes, max_bytes) = (0, 0, 0);
-        Self { member, number, min_bytes, max_bytes, regulator: None, conforms: false, jitter: 0, by: By::Source }
+        let (number, min_bytes, max_bytes, longest_came, growth) = (0, 0, 0, 0, Growth::NONE);
+        let (regulator, conforms, jitter, by) = (None, false, 0, By::Source);
+        Self { member, number, min_bytes, max_bytes, longest_came, growth, regulator, conforms, jitter, by }
     }
 }
 
 impl Place {
     fn new((number, stream): (usize, &Stream), hop: &Hop, place: usize) -> Self {
+        let (came, leaves) = (came(stream, hop), lengths(stream, hop));
         Self {
             member: Member { stream: number as u32, length: 0 },
             number: place as u32,
-            min_bytes: stream.min_bytes as u32,
-            max_bytes: stream.max_bytes as u32,
+            min_bytes: leaves.0,
+            max_bytes: leaves.1,
+            longest_came: came.1,
+            growth: Growth::between(came, leaves),
             regulator: hop.regulator.map(|regulator| regulator as u32),
             conforms: hop.conforms,
             jitter: hop.jitter_ps,
@@ -300,11 +362,12 @@ impl Class {
             let Some(regulator) = place.regulator.map(|regulator| regulator as usize) else { continue };
             if !place.conforms || shared[regulator] > 1 {
                 place.by = By::Regulators;
-                found.regulators.push(regulator);
+                found.regulators.push((regulator, place.growth));
             }
         }
-        found.regulators.sort_unstable();
-        found.regulators.dedup();
+        // Of streams that share one, as if all grew by the most.
+        found.regulators.sort_unstable_by_key(|&(regulator, growth)| (regulator, Reverse(growth)));
+        found.regulators.dedup_by_key(|&mut (regulator, _)| regulator);
         for regulator in places.iter().filter_map(|place| place.regulator) {
             shared[regulator as usize] = 0;
         }
@@ -318,7 +381,8 @@ impl Class {
                 By::Filling | By::Regulators => {}
                 By::Port(port) => found.entries.push(Entry {
                     port: port as usize,
-                    longest: same.iter().map(Place::longest).max().unwrap_or(0),
+                    longest: same.iter().map(|place| Amount::from(place.longest_came)).max().unwrap_or(0) * BYTE,
+                    growth: same.iter().map(|place| place.growth).max().unwrap_or(Growth::NONE),
                     jitter: same.iter().map(|place| place.jitter).max().unwrap_or(0),
                     members,
                 }),

@@ -62,12 +62,16 @@ pub struct Passing {
     pub way: Vec<usize>,
     /// The scheduler before each passage; without any where no passage has one.
     pub regulators: Vec<Option<usize>>,
-    /// It is proven that the schedulers of the first bridge hold nothing back.
+    /// It is proven that the schedulers of the first bridge hold nothing back, but what is a little early.
     pub conforms: bool,
     pub buckets: Vec<Bucket>,
     /// From destination address to FCS.
     pub min_frame_bytes: i64,
     pub max_frame_bytes: i64,
+    /// Of the shortest and the longest frame as the port behind each passage counts them; without any where none has tags
+    /// changed.
+    #[serde(default)]
+    pub lengths: Vec<(i64, i64)>,
     pub fills: bool,
     pub releases: Option<Releases>,
 }
@@ -96,8 +100,9 @@ impl Told {
 impl Passing {
     /// None: something of it is out of range.
     fn whole(self, passages: &[Passage]) -> Option<Stream> {
-        let lengths = (self.min_frame_bytes, self.max_frame_bytes);
-        if !(1..=lengths.1).contains(&lengths.0) || lengths.1 > 1 << 20 {
+        let released = (self.min_frame_bytes, self.max_frame_bytes);
+        let fit = |&(shortest, longest): &(i64, i64)| (1..=longest).contains(&shortest) && longest <= 1 << 20;
+        if !fit(&released) || !self.lengths.iter().all(fit) {
             return None;
         }
         let first = Hop {
@@ -108,34 +113,36 @@ impl Passing {
             regulator: self.held_by,
             conforms: false,
             reach_ps: None,
+            lengths_bytes: None,
         };
-        let mut hops = Vec::with_capacity(1 + self.way.len());
+        let mut hops: Vec<Hop> = Vec::with_capacity(1 + self.way.len());
         hops.push(first);
+        let leaving = |place: usize| self.lengths.get(place).copied().unwrap_or(released);
         for (place, &number) in self.way.iter().enumerate() {
             let passage = passages.get(number)?;
             let from = hops.iter().rposition(|hop| hop.port == passage.before)?;
             let regulator = self.regulators.get(place).copied().flatten();
             let conforms = self.conforms && from == 0 && regulator.is_some();
-            let early = if conforms { EARLY } else { 0 };
+            let came = from.checked_sub(1).map_or(released, leaving);
+            let early = if self.conforms && from == 0 { EARLY } else { 0 };
             hops.push(Hop {
                 port: passage.port,
                 traffic_class: passage.class_of(self.pcp)?,
                 from: Some(from),
-                jitter_ps: passage.jitter(lengths.1)? + early,
+                jitter_ps: passage.jitter(came.1)? + early,
                 regulator,
                 conforms,
-                reach_ps: if regulator.is_some() { None } else { Some(passage.reach(lengths)?) },
+                reach_ps: if regulator.is_some() { None } else { Some(passage.reach(came)?) },
+                lengths_bytes: Some(leaving(place)).filter(|lengths| *lengths != released).map(on_wire),
             });
         }
-        Some(Stream {
-            buckets: self.buckets,
-            min_bytes: lengths.0 + AROUND_BYTES,
-            max_bytes: lengths.1 + AROUND_BYTES,
-            fills: self.fills,
-            releases: self.releases,
-            hops,
-        })
+        let (min_bytes, max_bytes) = on_wire(released);
+        Some(Stream { buckets: self.buckets, min_bytes, max_bytes, fills: self.fills, releases: self.releases, hops })
     }
+}
+
+fn on_wire((shortest, longest): (i64, i64)) -> (i64, i64) {
+    (shortest + AROUND_BYTES, longest + AROUND_BYTES)
 }
 
 impl Passage {
@@ -200,6 +207,7 @@ mod tests {
             buckets: Vec::new(),
             min_frame_bytes: 64,
             max_frame_bytes: 1_000,
+            lengths: Vec::new(),
             fills: false,
             releases: None,
         }
@@ -217,7 +225,7 @@ mod tests {
         assert_eq!((found.min_bytes, found.max_bytes), (84, 1_020));
         let [talker, first, cut, drifting] = &found.hops[..] else { panic!("{} hops", found.hops.len()) };
         assert_eq!((talker.port, talker.traffic_class, talker.from, talker.regulator), (0, 3, None, Some(7)));
-        assert_eq!((first.port, first.traffic_class, first.from, first.jitter_ps), (1, 5, Some(0), 1_002));
+        assert_eq!((first.port, first.traffic_class, first.from, first.jitter_ps), (1, 5, Some(0), 1_002 + EARLY));
         // Preamble and 64 B, and preamble and 1000 B.
         assert_eq!(first.reach_ps, Some((50_000 + 576_000 + 1_000_000, 50_000 + 8_064_000 + 1_004_000)));
         // Two ports of one bridge come after the same one; the preamble is there before the first byte is sent on.
@@ -235,6 +243,23 @@ mod tests {
         // What conforms may be early where it enters the network, and is held by the next scheduler.
         assert_eq!((first.conforms, first.jitter_ps), (true, 1_002 + EARLY));
         assert_eq!((next.regulator, next.conforms, next.jitter_ps), (Some(5), false, 1_002 + 8_000_000));
+    }
+
+    /// Two bytes more than a VLAN tag less, and a tag less again behind it.
+    #[test]
+    fn frames_are_as_long_as_the_port_before_sends_them() {
+        let lengths = vec![(66, 1_002), (64, 998), (70, 1_006)];
+        let told = Passing { lengths, ..stream(None, vec![0, 1, 2], Vec::new()) };
+        let found = told.whole(&passages()).unwrap();
+        let [talker, first, cut, last] = &found.hops[..] else { panic!("{} hops", found.hops.len()) };
+        let lengths = [talker, first, cut, last].map(|hop| hop.lengths_bytes);
+        assert_eq!(lengths, [None, Some((86, 1_022)), Some((84, 1_018)), Some((90, 1_026))]);
+        assert_eq!((found.min_bytes, found.max_bytes), (84, 1_020));
+        // As the talker sends them, and then two bytes longer.
+        assert_eq!(first.reach_ps, Some((50_000 + 576_000 + 1_000_000, 50_000 + 8_064_000 + 1_004_000)));
+        assert_eq!((cut.from, cut.jitter_ps), (Some(1), 1_002 + 8_016_000));
+        assert_eq!(cut.reach_ps, Some((50_000 + 64_000, 50_000 + 8_080_000 + 1_004_000)));
+        assert_eq!((last.from, last.reach_ps), (Some(1), Some((50_000 + 1_591_840, 50_000 + 9_084_909))));
     }
 
     #[test]

@@ -206,7 +206,7 @@ def _bounds(network: Network, conforming: dict[str, Conformance], tally: Tally) 
         if reason is not None:
             kind = reason.split(":")[0].split(";")[0].split("(")[0].strip()
             tally.without[kind] = tally.without.get(kind, 0) + 1
-        elif stream.ats is not None and applies(network, name, conforming) is not None:
+        elif (stream.ats is not None or stream.numbered) and applies(network, name, conforming) is not None:
             tally.not_conforming += 1
         else:
             yield name, _served(network, name), max(way.total_ps or 0 for way in ways)

@@ -5,14 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from penstock.bound.describe import Place, committed_on_wire, held_ps_of
+from penstock.bound.describe import Place, held_ps_of
 from penstock.bound.faults import touched
 from penstock.bound.releases import releases_of
 from penstock.bound.solution import Solution
+from penstock.bound.sources import on_wire
 from penstock.bound.terms import MOST
 from penstock.scenario.checked_stream import Stream
+from penstock.scenario.lengths import lengths_at
 from penstock.scenario.network import Network, Step
-from penstock.scenario.tagging import inserts
 from penstock.scenario.units import show_rate
 
 
@@ -73,8 +74,6 @@ def _of_queue(network: Network, solution: Solution, place: Place, traffic_class:
                 "the clocks of schedulers drift apart by more than the analysis counts, 18 minutes, while this lasts; "
                 "a shorter duration, or clocks that drift less, have a bound"
             )
-        case "unknown_port" if inserts(network, place):
-            return "frames get a tag at this port, by which they grow, and the analysis does not count that"
         case "unknown_port":
             return (
                 "its gates begin to act during the run, and are not all open before; "
@@ -102,7 +101,8 @@ def _offered_bps(network: Network, place: Place, traffic_class: int) -> int:
     for stream in network.streams_at[place]:
         of = network.class_at(stream, place[0])
         if of >= traffic_class and stream.ats is not None and bridge.is_ats(of):
-            found += committed_on_wire(bridge, stream)[0]
+            lengths = lengths_at(network, stream, place)
+            found += on_wire(stream.ats.at_node(bridge.name), bridge.overhead_bytes, lengths.came, lengths.counted)[1]
     return found
 
 

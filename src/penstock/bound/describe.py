@@ -20,16 +20,16 @@ from pydantic_core import to_json
 from penstock import _engine
 from penstock.bound.contracts import brought, contract_of
 from penstock.bound.phases import acts_for_all, begun, between, released
-from penstock.bound.sources import fastest_bps, talker_groups
+from penstock.bound.sources import on_wire, talker_groups
 from penstock.bound.terms import MOST, PS, ceil_div
 from penstock.bound.timing import STATION_STEP_PS, grid_step_ps, processing, visible_early_ps
 from penstock.collection import without_collection
 from penstock.ethernet import GAP_BYTES, WIRE_OVERHEAD_BYTES
 from penstock.scenario.checked_stream import Ats, Hop, Stream
 from penstock.scenario.egress import CreditShaper, GateList
+from penstock.scenario.lengths import Ends, edits, lengths_at, lengths_of
 from penstock.scenario.limits import START_TIME_NS
 from penstock.scenario.network import Bridge, Network, Station
-from penstock.scenario.tagging import inserts
 from penstock.scenario.windows import acting
 
 Place = tuple[str, int]  # a node and its egress port
@@ -125,6 +125,9 @@ def _lengths(network: Network) -> dict[Place, tuple[int, int]]:
     def take(streams: list[Stream], places: Iterable[Place]) -> None:
         least, most = min([each.min_frame_bytes for each in streams]), max([each.max_frame_bytes for each in streams])
         for place in places:
+            if edits(network):
+                ends = [lengths_at(network, each, place).counted for each in streams]
+                least, most = min([shortest for shortest, _ in ends]), max([longest for _, longest in ends])
             known = found.get(place, (least, most))
             found[place] = min(known[0], least), max(known[1], most)
 
@@ -159,7 +162,7 @@ def _port(network: Network, place: Place, lengths: tuple[int, int]) -> dict[str,
     if isinstance(node, Bridge):
         held_ps = held_ps_of(network, node, rate)
         told["held_ps"] = min(held_ps, MOST)
-        if not node.static_forwarding or held_ps > MOST or inserts(network, place):
+        if not node.static_forwarding or held_ps > MOST:
             told["unknown"] = True
     if port in node.gates:
         gates = _gates(network, place, node, node.gates[port], rate, lengths[1])
@@ -273,7 +276,7 @@ def source_bucket(network: Network, stream: Stream) -> list[dict[str, int]]:
 class _Known:
     """Schedulers that are told: of one stream, by what it is and where; and the numbers of those that are shared."""
 
-    buckets: dict[_Node | tuple[_Node, int, int], dict[str, int]] = field(default_factory=dict)
+    buckets: dict[tuple[_Node, int, int, tuple[Ends, Ends]], dict[str, int]] = field(default_factory=dict)
     shared: dict[tuple[str, int, int, str], int] = field(default_factory=dict)
 
 
@@ -291,6 +294,8 @@ def _stream(network: Network, stream: Stream, told: Description, known: _Known) 
             number = _regulator(network, stream, (hop.bridge, hop.entry), told, known) if is_held_there else None
             regulators += [number] * len(hop.egress)
         conforms = is_held[0] and _all_conform(network, stream)
+    elif goes_with_schedulers(network, stream):
+        conforms = True
     return {
         "port": told.port_at[stream.talker, 0],
         "class": network.class_at_talker(stream),
@@ -302,9 +307,24 @@ def _stream(network: Network, stream: Stream, told: Description, known: _Known) 
         "buckets": source_bucket(network, stream),
         "min_frame_bytes": stream.min_frame_bytes,
         "max_frame_bytes": stream.max_frame_bytes,
+        "lengths": _counted(network, stream),
         "fills": bool(stream.source.back_to_back),
         "releases": released(network, stream),
     }
+
+
+def goes_with_schedulers(network: Network, stream: Stream) -> bool:
+    """Whether it is told by its number, and comes after what schedulers of its group hold since it is early."""
+    first = stream.tree[0].bridge
+    return stream.ats is None and stream.numbered and network.bridges[first].is_ats(network.class_at(stream, first))
+
+
+def _counted(network: Network, stream: Stream) -> list[Ends]:
+    """By passage, how long its frames are as the port behind it counts them; none where they stay as they are."""
+    if not edits(network):
+        return []
+    found = lengths_of(network, stream)
+    return [found[hop.bridge, port].counted for hop in stream.tree for port in hop.egress]
 
 
 def _passage(network: Network, told: Description, hop: Hop, egress: int) -> dict[str, Any]:
@@ -353,19 +373,6 @@ def _is_kept(network: Network, name: str) -> bool:
     return found is not None and found.state == "kept"
 
 
-def committed_on_wire(node: Bridge | Station, stream: Stream) -> tuple[int, int]:
-    """Rate and burst at a node, as its scheduler really has them."""
-    assert stream.ats is not None
-    return _on_wire(stream, stream.ats.at_node(node.name), node.overhead_bytes)
-
-
-def _on_wire(stream: Stream, ats: Ats, overhead_bytes: int) -> tuple[int, int]:
-    """What counts less than is on the wire lets more pass."""
-    counted = stream.min_frame_bytes + min(overhead_bytes, WIRE_OVERHEAD_BYTES)
-    on_wire = stream.min_frame_bytes + WIRE_OVERHEAD_BYTES
-    return ceil_div(fastest_bps(ats.rate_bps, counted) * on_wire, counted), ceil_div(ats.burst_bytes * on_wire, counted)
-
-
 def _regulator(network: Network, stream: Stream, at: Place, told: Description, known: _Known) -> int:
     """The scheduler of a stream at a bridge's reception port, or at its talker."""
     assert stream.ats is not None
@@ -373,10 +380,11 @@ def _regulator(network: Network, stream: Stream, at: Place, told: Description, k
     ats, node = stream.ats.at_node(name), told.node_of.get(name)
     if node is None:
         node = told.node_of[name] = _timing(_node(network, name))
-    key = node if ats is stream.ats else (node, ats.rate_bps, ats.burst_bytes)
+    came = _came(network, stream, at)
+    key = node, ats.rate_bps, ats.burst_bytes, came
     bucket = known.buckets.get(key)
     if bucket is None:
-        bucket = known.buckets[key] = _bucket(stream, ats, node)
+        bucket = known.buckets[key] = _bucket(ats, node, came)
     shared = stream.ats.scheduler
     if shared is None:
         told.regulators.append(bucket)
@@ -398,9 +406,20 @@ def _timing(node: Bridge | Station) -> _Node:
     return _Node(node.overhead_bytes, node.clock.drift_ppb, step_ps)
 
 
-def _bucket(stream: Stream, ats: Ats, node: _Node) -> dict[str, int]:
-    rate_bps, burst_bytes = _on_wire(stream, ats, node.overhead_bytes)
-    rate = ceil_div(rate_bps * (10**9 + node.drift_ppb), 10**9)
+def _came(network: Network, stream: Stream, at: Place) -> tuple[Ends, Ends]:
+    """How long frames come to a node, and how long they had the port before; of a talker, as they are released."""
+    before = network.peer(*at) if at[0] in network.bridges and edits(network) else None
+    if before is None:
+        released = stream.min_frame_bytes, stream.max_frame_bytes
+        return released, released
+    found = lengths_at(network, stream, before)
+    return found.sent, found.counted
+
+
+def _bucket(ats: Ats, node: _Node, lengths: tuple[Ends, Ends]) -> dict[str, int]:
+    came, wire = lengths
+    _, fastest_bps, burst_bytes = on_wire(ats, node.overhead_bytes, came, wire)
+    rate = ceil_div(fastest_bps * (10**9 + node.drift_ppb), 10**9)
     # Its times are rounded up to the clock, and bursts grow by what comes in a step of it.
     grown = burst_bytes * 8000 + ceil_div(1000 * rate * node.step_ps, PS)
-    return {"burst_millibits": max(grown, (stream.max_frame_bytes + WIRE_OVERHEAD_BYTES) * 8000), "rate_bps": rate}
+    return {"burst_millibits": max(grown, (wire[1] + WIRE_OVERHEAD_BYTES) * 8000), "rate_bps": rate}

@@ -25,6 +25,8 @@ _TURNS = (1, 3, 4)
 # The slowest slopes, the longest lists, the shortest cycles, the slowest links, the longest frames.
 _EXTREMES = ["slopes", "lists", "cycles", "rates", "lengths"]
 _PERIOD_SLACK = 10_003  # of 10,000, where clocks disagree
+_TAGGED = 0.4  # of all networks
+_CLASS_OF_UNTAGGED = 5
 # Of pictures: the packets, and what is around the data of each.
 _PACKET_BYTES, _AROUND_BYTES = 400, 64
 
@@ -62,6 +64,7 @@ def drawn(seed: int, kind: str = "mix", steady: bool = False, hardware: bool = F
 class _Draw:
     def __init__(self, seed: int, kind: Kind, steady: bool, hardware: bool) -> None:
         self.draw = random.Random(seed)
+        self.draw_of_tags = random.Random(f"tags {seed}")  # of its own, so that all else is as without
         self.kind = kind
         self.steady = steady
         self.hardware = self.chance(0.5) or hardware
@@ -101,7 +104,7 @@ class _Draw:
         streams = self.draw.randint(*(many if self.is_large else (2, 9)))
         # A talker that never stops would bring its other frames out of their time.
         restless = list(stations)[: len(stations) // 3] if self.kind.shaped else []
-        return {
+        found = {
             "name": "drawn",
             "duration": "6ms",
             "nodes": "model",
@@ -110,6 +113,29 @@ class _Draw:
             "stations": stations,
             "streams": {f"s{i}": self.stream(stations, restless) for i in range(streams)},
         }
+        if not self.steady and self.draw_of_tags.random() < _TAGGED:
+            self.tags(found)
+        return found
+
+    def tags(self, scenario: Scenario) -> None:
+        """Numbers for some streams, no tag for others, and ports that add or take either."""
+        draw = self.draw_of_tags
+        at_stations = {station["at"] for station in scenario["stations"].values()}
+        for i, (name, bridge) in enumerate(scenario["bridges"].items()):
+            ports = {}
+            for port in range(self.ports[i]):
+                is_last = f"{name}.{port}" in at_stations
+                settings: Scenario = {"r_tag_removal": not is_last or draw.random() < 0.3}
+                if is_last:
+                    settings |= draw.choice([{}, {"tagging": True}, {"tagging": True, "untagged": [1, 10]}])
+                ports[str(port)] = settings
+            bridge["port"] = ports
+        for number, stream in enumerate(scenario["streams"].values()):
+            if draw.random() < 0.4:
+                # With an address by which it is told from all others.
+                stream |= {"numbered": True, "destination": f"03:00:00:00:01:{number:02x}"}
+            if stream["pcp"] == _CLASS_OF_UNTAGGED and draw.random() < 0.5:
+                del stream["vlan"], stream["pcp"]
 
     def links(self, count: int) -> Scenario:
         in_line = self.chance(0.5)

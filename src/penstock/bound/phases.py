@@ -16,6 +16,7 @@ from penstock.bound.terms import MOST
 from penstock.bound.timing import grid_step_ps, preamble_ps, processing_allowed_ps
 from penstock.scenario.checked_stream import Hop, Stream
 from penstock.scenario.egress import GateList
+from penstock.scenario.lengths import edits, has_r_tags
 from penstock.scenario.limits import START_TIME_NS
 from penstock.scenario.network import Bridge, Network, Station, hardware_visible_ps
 from penstock.scenario.windows import acting
@@ -32,6 +33,8 @@ def released(network: Network, stream: Stream) -> dict[str, Any] | None:
     source, clock = stream.source, network.stations[stream.talker].clock
     if source.response_to is not None or source.back_to_back or clock.drift_ppb:
         return None
+    if edits(network) and has_r_tags(network, stream):
+        return None  # how long they take on links depends on whether a bridge takes them away
     found = releases_of(network, stream)
     if isinstance(found, str) or len(found.times_ps) > _MOST_WINDOWS:
         return None

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.bound.sources import fastest_bps
-from penstock.bound.terms import Committed, ceil_div
+from penstock.bound.sources import on_wire
+from penstock.bound.terms import Committed
 from penstock.ethernet import WIRE_OVERHEAD_BYTES
 from penstock.scenario.checked_stream import Stream
+from penstock.scenario.lengths import Lengths, lengths_at
 from penstock.scenario.network import SELECTION_WORDS, Bridge, Network, Step
 
 
@@ -51,14 +52,15 @@ def _port(network: Network, step: Step, traffic_class: int) -> Port:
     shared: dict[tuple[int, int, str], Committed] = {}  # by class, reception port and name
     for stream in network.streams_at[step.bridge, step.egress]:
         of = network.class_at(stream, step.bridge)
-        longest = stream.max_frame_bytes + WIRE_OVERHEAD_BYTES
+        lengths = lengths_at(network, stream, (step.bridge, step.egress))
+        longest = lengths.counted[1] + WIRE_OVERHEAD_BYTES
         if of < traffic_class:
             if longest > blocking:
                 blocking, blocking_stream = longest, stream.name
         elif stream.ats is None or not bridge.is_ats(of):
             unshaped.setdefault(of > traffic_class, _why_unshaped(bridge, stream, of, traffic_class))
         else:
-            committed = _on_the_wire(bridge, stream, of)
+            committed = _on_the_wire(bridge, stream, of, lengths)
             if stream.ats.scheduler is not None:
                 entry = next(hop.entry for hop in stream.tree if hop.bridge == bridge.name)
                 key = (of, entry, stream.ats.scheduler)
@@ -67,7 +69,7 @@ def _port(network: Network, step: Step, traffic_class: int) -> Port:
                 (higher if of > traffic_class else same).append(committed)
             if of > traffic_class:
                 continue
-            least = stream.min_frame_bytes + WIRE_OVERHEAD_BYTES
+            least = lengths.counted[0] + WIRE_OVERHEAD_BYTES
             shortest = min(shortest or least, least)
     for (of, _, _), committed in shared.items():  # once, whoever shares it
         (higher if of > traffic_class else same).append(committed)
@@ -93,12 +95,9 @@ def _why_unshaped(bridge: Bridge, stream: Stream, of: int, traffic_class: int) -
     return f'"{stream.name}" in the {which} class is not shaped: class {of} is {SELECTION_WORDS[selection]}'
 
 
-def _on_the_wire(bridge: Bridge, stream: Stream, traffic_class: int) -> Committed:
-    """A scheduler that counts less than the wire's overhead lets the more pass, the shorter the frames are."""
+def _on_the_wire(bridge: Bridge, stream: Stream, traffic_class: int, lengths: Lengths) -> Committed:
+    """A scheduler that counts less than leaves on the wire lets the more pass, the shorter the frames are."""
     assert stream.ats is not None
-    counted = stream.min_frame_bytes + min(bridge.overhead_bytes, WIRE_OVERHEAD_BYTES)
-    on_wire = stream.min_frame_bytes + WIRE_OVERHEAD_BYTES
     ats = stream.ats.at_node(bridge.name)
-    fastest = fastest_bps(ats.rate_bps, counted)
-    rate, burst, fastest = (ceil_div(n * on_wire, counted) for n in (ats.rate_bps, ats.burst_bytes, fastest))
+    rate, fastest, burst = on_wire(ats, bridge.overhead_bytes, lengths.came, lengths.counted)
     return Committed(stream.name, traffic_class, rate, burst, fastest)

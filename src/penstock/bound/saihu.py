@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -23,7 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from penstock import _engine
+from penstock.bound.certificate.arrivals import lengths_at
 from penstock.bound.certificate.checker import Checker, Queue
+from penstock.bound.certificate.curve import Line
 from penstock.bound.curves import corners_of
 from penstock.bound.solution import certificate, solve
 from penstock.bound.terms import MOST, PS
@@ -78,8 +80,8 @@ def export(network: Network) -> Exported:
             )
     flows: list[dict[str, Any]] = []
     without = []
-    for name, told in zip(network.streams, claim["network"]["streams"], strict=True):
-        found = list(_flows(name, told, claim["network"]["regulators"], known))
+    for name, told, come in zip(network.streams, claim["network"]["streams"], checker.arrivals.arrivals, strict=True):
+        found = list(_flows(name, told, come, known))
         flows += found
         if not found:
             without.append(name)
@@ -129,24 +131,26 @@ def _at(corners: list[tuple[Fraction, Fraction]], time: Fraction) -> Fraction:
 
 
 def _flows(
-    name: str, told: Mapping[str, Any], regulators: list[Mapping[str, int]], known: Mapping[tuple[int, int], str]
-) -> Iterator[dict[str, Any]]:
-    """A stream from its source, or from a scheduler, to the next ones, by each way."""
+    name: str, told: Mapping[str, Any], come: Sequence[tuple[Line, ...] | None],
+    known: Mapping[tuple[int, int], str],
+) -> Iterator[dict[str, Any]]:  # fmt: skip
+    """A stream from its source, from a scheduler, or from where its frames get longer or shorter, to the next ones."""
     hops = told["hops"]
     if any((hop["port"], hop["class"]) not in known for hop in hops):
         return
     limits: dict[int, list[Mapping[str, int]]] = {0: told["buckets"]}
     begins: dict[int, list[list[int]]] = {0: []}
     start_of, path_of = {0: 0}, {0: [0]}
+    stays = [lengths_at(told, number) == lengths_at(told, hop["from"]) for number, hop in enumerate(hops)]
+    goes_on = [hop["regulator"] is None and stays[number] for number, hop in enumerate(hops)]
     for number, hop in enumerate(hops):
         if hop["from"] is not None:
-            if hop["regulator"] is None:
+            if goes_on[number]:
                 start_of[number], path_of[number] = start_of[hop["from"]], [*path_of[hop["from"]], number]
             else:
                 start_of[number], path_of[number] = number, [number]
-                limits[number], begins[number] = [regulators[hop["regulator"]]], []
-        goes_on = any(other["from"] == number and other["regulator"] is None for other in hops)
-        if not goes_on:
+                limits[number], begins[number] = [_bucket(line) for line in come[number] or ()], []
+        if not any(other["from"] == number and goes_on[at] for at, other in enumerate(hops)):
             begins[start_of[number]].append(path_of[number])
     for part, (start, ways) in enumerate(begins.items()):
         if not limits[start]:
@@ -159,8 +163,8 @@ def _flows(
                 "bursts": [bucket["burst_millibits"] / 1000 for bucket in limits[start]],
                 "rates": [bucket["rate_bps"] for bucket in limits[start]],
             },
-            "max_packet_length": told["max_bytes"] * 8,
-            "min_packet_length": told["min_bytes"] * 8,
+            "max_packet_length": lengths_at(told, start)[1] * 8,
+            "min_packet_length": lengths_at(told, start)[0] * 8,
         }
         if len(paths) > 1:
             flow |= {
@@ -168,6 +172,10 @@ def _flows(
                 "multicast": [{"name": f"{name}-{at}", "path": path} for at, path in enumerate(paths[1:], 1)],
             }
         yield flow
+
+
+def _bucket(line: Line) -> Mapping[str, int]:
+    return {"burst_millibits": ceil(line[0] / 10**9), "rate_bps": ceil(line[1])}
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from penstock.bound.describe import Description, Place, describe
 from penstock.ethernet import WIRE_OVERHEAD_BYTES
-from penstock.scenario.checked_stream import Stream
+from penstock.scenario.lengths import Lengths, lengths_at
 from penstock.scenario.limits import CELL_BYTES
 from penstock.scenario.network import Network
 from penstock.scenario.store import cells_of, limit_of_queue
@@ -80,22 +80,26 @@ def backlogs(network: Network) -> list[Backlog]:
         inside = [each for each in network.streams_at[place] if network.class_at(each, place[0]) == number]
         limit = limit_of_queue(network, bridge, number)
         held = queue["backlog_bytes"]
-        longest = max(cells_of(each.max_frame_bytes) for each in inside)
+        lengths = [lengths_at(network, each, place) for each in inside]
+        longest = max(cells_of(each.came[1]) for each in lengths)
         if held is None:
             found.append(Backlog(place, number, None, None, None, limit, longest))
             continue
-        frames = held // (min(each.min_frame_bytes for each in inside) + WIRE_OVERHEAD_BYTES)
-        most = max(_cells_per_byte(each) for each in inside)
+        frames = held // (min(each.counted[0] for each in lengths) + WIRE_OVERHEAD_BYTES)
+        most = max(map(_cells_per_byte, lengths))
         found.append(Backlog(place, number, held, frames, int(held * most), limit, longest))
     return found
 
 
-def _cells_per_byte(stream: Stream) -> Fraction:
-    """What a byte on the wire takes of a store at most, of a stream's frames."""
-    least, most = stream.min_frame_bytes, stream.max_frame_bytes
+def _cells_per_byte(lengths: Lengths) -> Fraction:
+    """What a byte that leaves takes of a store at most, of frames that are stored as they came."""
+    least, most = lengths.came
+    around = WIRE_OVERHEAD_BYTES + min(
+        after - before for before, after in zip(lengths.came, lengths.counted, strict=True)
+    )
     # A frame that just begins another cell takes the most.
     begun = (least + CELL_BYTES - 1) // CELL_BYTES * CELL_BYTES + 1
-    return max(Fraction(cells_of(size), size + WIRE_OVERHEAD_BYTES) for size in {least, min(begun, most)})
+    return max(Fraction(cells_of(size), size + around) for size in {least, min(begun, most)})
 
 
 def certificate(network: Network) -> dict[str, Any]:

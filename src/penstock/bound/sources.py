@@ -5,12 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
-from math import gcd
+from math import ceil, gcd
 from typing import Any
 
 from penstock import _engine
 from penstock.bound.terms import ceil_div
+from penstock.ethernet import WIRE_OVERHEAD_BYTES
+from penstock.scenario.checked_stream import Ats
+from penstock.scenario.lengths import Ends
 from penstock.scenario.network import Network
 from penstock.words import count
 
@@ -72,6 +76,17 @@ def fastest_bps(rate_bps: int, shortest_bytes: int) -> int:
     ns_per_byte, _ = _engine.ats_rate(rate_bps, 1)
     most_cut = 2**8 - gcd(ns_per_byte, 2**8)  # of a frame's time, which is held in whole ticks
     return ceil_div(8 * 10**9 * 2**24 * shortest_bytes, ns_per_byte * shortest_bytes - most_cut)
+
+
+def on_wire(ats: Ats, overhead_bytes: int, came: Ends, leaves: Ends) -> tuple[int, int, int]:
+    """The rate, that which it really is, and the burst of a scheduler's frames, of so many bytes as they leave.
+
+    What counts less than is on the wire lets more pass, and frames may get longer behind it.
+    """
+    counted = [size + min(overhead_bytes, WIRE_OVERHEAD_BYTES) for size in came]
+    factor = max(Fraction(size + WIRE_OVERHEAD_BYTES, least) for size, least in zip(leaves, counted, strict=True))
+    fastest = fastest_bps(ats.rate_bps, counted[0])
+    return ceil(ats.rate_bps * factor), ceil(fastest * factor), ceil(ats.burst_bytes * factor)
 
 
 def applies(network: Network, name: str, conforming: Mapping[str, Conformance]) -> str | None:

@@ -57,15 +57,20 @@ def processing_delay_max_ps(bridge: Bridge) -> int:
     return _fine(_visible_ps(bridge))
 
 
-def processing(bridge: Bridge, rate_bps: int, measured_ps: int) -> tuple[int, str]:
-    """The processing part, from the last bit in to the preamble out, and where it is from."""
-    allowed = processing_allowed_ps(bridge, rate_bps)
+def processing(bridge: Bridge, rate_bps: int, measured_ps: int, late_ps: int = 0) -> tuple[int, str]:
+    """The processing part, from the last bit in to the preamble out, and where it is from.
+
+    `late_ps`: by what frames lose on their way out they may begin so much later.
+    """
+    allowed = processing_allowed_ps(bridge, rate_bps) + late_ps
     if measured_ps > allowed:
         said = "what the bridge was seen to take when idle"
-    elif allowed > _idle_ps(bridge, rate_bps):
+    elif allowed - late_ps > _idle_ps(bridge, rate_bps):
         said = f"ProcessingDelayMax, {show_time(processing_delay_max_ps(bridge))}, and what follows it"
     else:
         said = "last bit in to preamble out, idle"
+    if late_ps and measured_ps <= allowed:
+        said += ", and a frame that loses tags begins later by these"
     return max(allowed, measured_ps) - preamble_ps(rate_bps), said
 
 

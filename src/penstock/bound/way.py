@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from penstock.bound.conditions import why_not
+from penstock.bound.describe import goes_with_schedulers
 from penstock.bound.ports import port_at
 from penstock.bound.solution import Solution, solve
 from penstock.bound.terms import PS, Bound, Contention, HopBound, WayBound, ceil_div
@@ -21,6 +22,7 @@ from penstock.bound.timing import (
 )
 from penstock.ethernet import WIRE_OVERHEAD_BYTES
 from penstock.scenario.checked_stream import Stream
+from penstock.scenario.lengths import lengths_at
 from penstock.scenario.network import SELECTION_WORDS, Network, Step
 from penstock.scenario.units import show_time
 
@@ -86,16 +88,17 @@ def _hop(
     entry = network.link_at[step.bridge, step.entry]
     rate = network.link_at[step.bridge, step.egress].rate_bps
     traffic_class = _class(network, stream, step)
+    lengths = lengths_at(network, stream, (step.bridge, step.egress))
     # A scheduler ahead may hold a frame for one before it, which may have waited for as long as any of the class.
     for_any = any(shaped[number + 1 :])
     wait_ps = solution.wait_ps(stream.name, (step.bridge, step.egress), traffic_class, for_any)
     assert wait_ps is not None, "why_not tells where there is none"
     measured = measured_ps if isinstance(measured_ps, int) else measured_ps.get(step.bridge, 0)
-    processing_ps, processing_said = processing(bridge, rate, measured)
-    contention = _equation(network, stream, step, traffic_class, for_any)
+    processing_ps, processing_said = processing(bridge, rate, measured, lengths.late_ps)
+    contention = _equation(network, step, traffic_class, None if for_any else lengths.counted[0])
     in_turn = wait_ps if contention is None else min(wait_ps, contention.ps)
     grid_ps = 2 * grid_step_ps(bridge) + wait_ps - in_turn
-    if number == 0 and shaped[0]:
+    if number == 0 and (shaped[0] or goes_with_schedulers(network, stream)):
         grid_ps += TOLERANCE_PS
     return HopBound(
         bridge=step.bridge,
@@ -103,9 +106,9 @@ def _hop(
         egress=step.egress,
         traffic_class=traffic_class,
         arrives_from=stream.talker if number == 0 else way[number - 1].bridge,
-        max_frame_bytes=stream.max_frame_bytes,
+        max_frame_bytes=lengths.came[1],
         cable_ps=entry.delay_ps,
-        frame_ps=ceil_div(stream.max_frame_bytes * 8 * PS, entry.rate_bps),
+        frame_ps=ceil_div(lengths.came[1] * 8 * PS, entry.rate_bps),
         processing_ps=processing_ps,
         processing_said=processing_said,
         processing_delay_max_ps=processing_delay_max_ps(bridge),
@@ -118,8 +121,8 @@ def _hop(
     )
 
 
-def _equation(network: Network, stream: Stream, step: Step, traffic_class: int, for_any: bool) -> Contention | None:
-    """Equation (1) with its numbers, where it is about this port."""
+def _equation(network: Network, step: Step, traffic_class: int, shortest_bytes: int | None) -> Contention | None:
+    """Equation (1) with its numbers, where it is about this port; of any frame of the class without a shortest one."""
     bridge = network.bridges[step.bridge]
     port = port_at(network, step, traffic_class)
     rate = network.link_at[step.bridge, step.egress].rate_bps
@@ -135,7 +138,7 @@ def _equation(network: Network, stream: Stream, step: Step, traffic_class: int, 
     return Contention(
         committed=port.committed,
         sum_of_bursts_bytes=port.burst_bytes,
-        l_min_bytes=port.shortest_bytes if for_any else stream.min_frame_bytes + WIRE_OVERHEAD_BYTES,
+        l_min_bytes=port.shortest_bytes if shortest_bytes is None else shortest_bytes + WIRE_OVERHEAD_BYTES,
         l_lp_bytes=port.blocking_bytes,
         l_lp_stream=port.blocking_stream,
         link_rate_bps=rate,

@@ -9,9 +9,9 @@ from penstock.ethernet import AHEAD_BYTES, SDU_OVERHEAD_BYTES, WIRE_OVERHEAD_BYT
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.draft import Draft
 from penstock.scenario.egress import Egress, GateList
+from penstock.scenario.lengths import edits, lengths_at
 from penstock.scenario.network import Network
 from penstock.scenario.positions import KeyPath
-from penstock.scenario.tagging import sent_bytes
 from penstock.scenario.windows import acting, wire_ns
 
 _UNTAGGED = 8  # behind the priorities
@@ -40,7 +40,7 @@ def check_passing(draft: Draft, network: Network) -> None:
                 if own is not None and own.gates is not None:
                     where = (*draft.origin[hop.bridge], "port", str(port), "gates")
                 passes = _check_passes(draft, network, stream, bridge, (hop.bridge, port), number, where)
-                if passes and port not in bridge.tagging_ports and not stream.numbered:
+                if passes and not edits(network):
                     passed[at] = stream.max_frame_bytes
 
 
@@ -54,7 +54,7 @@ def _check_passes(
     port = at[1]
     which, place = settings.class_name(number), at[0] if at[0] == stream.talker else f"{at[0]}.{port}"
     limit = settings.max_sdu_bytes.get((port, number))
-    longest = sent_bytes(network, stream, at, stream.max_frame_bytes)
+    longest = lengths_at(network, stream, at).counted[1]
     if limit is not None and longest > limit + SDU_OVERHEAD_BYTES:
         most = limit + SDU_OVERHEAD_BYTES
         what = f"frames of {longest} B are above the max_sdu of {which} at {place}: {limit} B"
@@ -82,10 +82,9 @@ def _all_pass(network: Network) -> bool:
     """Whether the longest frames of each priority would pass at all ports, in bridges that leave their tags alone."""
     rising = sorted(network.streams.values(), key=attrgetter("max_frame_bytes"))
     longest = {_UNTAGGED if stream.vlan is None else stream.pcp: stream.max_frame_bytes for stream in rising}
-    numbered = any(stream.numbered for stream in rising)
     alike: set[tuple[GateList, int, int, tuple[int, ...]]] = set()  # all by which ports with gates differ
     for bridge in network.bridges.values():
-        if (bridge.tagging_ports or numbered) and (bridge.gates or bridge.max_sdu_bytes):
+        if edits(network) and (bridge.gates or bridge.max_sdu_bytes):
             return False
         classes = *bridge.class_of_pcp, bridge.class_of_untagged
         for (_, number), limit in bridge.max_sdu_bytes.items():

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from penstock.ethernet import MIN_FRAME_BYTES, R_TAG_BYTES, TAG_BYTES
 from penstock.scenario import model
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.draft import Draft
@@ -77,40 +76,10 @@ def _tag(bridge: Bridge, vlan: int, pcp: int, egress: int) -> tuple[int, int]:
     )
 
 
-def sent_bytes(network: Network, stream: Stream, place: tuple[str, int], frame_bytes: int) -> int:
-    """Length from destination address to FCS with which a frame of the stream leaves a node by a port."""
-    node, port = place
-    if node not in network.bridges:
-        return frame_bytes
-    r_tag_bytes = R_TAG_BYTES if gets_r_tag(network, stream, place) else 0
-    if port not in network.bridges[node].tagging_ports:
-        return frame_bytes + r_tag_bytes
-    entry = next(hop.entry for hop in stream.tree if hop.bridge == node)
-    match edit_of(network, stream, network.bridges[node], entry, port):
-        case "insert":
-            return frame_bytes + TAG_BYTES + r_tag_bytes
-        case "remove":
-            return max(MIN_FRAME_BYTES, frame_bytes - TAG_BYTES + r_tag_bytes)
-    return frame_bytes + r_tag_bytes
-
-
 def gets_r_tag(network: Network, stream: Stream, place: tuple[str, int]) -> bool:
     """Whether frames of a stream leave a bridge by a port with a sequence number that they came without."""
     node, port = place
     return stream.numbered and node == stream.tree[0].bridge and port not in network.bridges[node].r_tag_removal_ports
-
-
-def inserts(network: Network, place: tuple[str, int]) -> bool:
-    """Whether frames of some stream get a tag at an egress port, and leave longer than they came."""
-    node, port = place
-    if node not in network.bridges:
-        return False
-    streams = network.streams_at[place]
-    if any(gets_r_tag(network, stream, place) for stream in streams):
-        return True
-    if port not in network.bridges[node].tagging_ports:
-        return False
-    return any(sent_bytes(network, stream, place, 0) > 0 for stream in streams if stream.vlan is None)
 
 
 def check_tagging(draft: Draft, network: Network) -> None:

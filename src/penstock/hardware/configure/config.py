@@ -58,6 +58,7 @@ class StreamEntry:
     source_port: int = 0
     destination_port: int = 0
     ats: bool = True  # False: takes no entry and no scheduler
+    holds: bool = True  # False: its scheduler lets all pass at once, as fast as it may come
     numbered: bool = False  # its frames get an R-TAG with their sequence number
     scheduler: str = ""  # that it shares with the others of the reception port that name it; "": one of its own
     name: str = ""  # for messages

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from penstock import _engine
 from penstock.hardware.configure.check import check, check_gates, check_slopes, mask_of
 from penstock.hardware.configure.config import (
     CLASSES,
@@ -21,6 +20,7 @@ from penstock.hardware.configure.config import (
 from penstock.hardware.configure.forwarding import address_text
 from penstock.hardware.configure.hashing import fdb_set, ipv4_mask_of, place, stream_key
 from penstock.hardware.configure.streams import handles
+from penstock.hardware.configure.tables import rate_of
 
 
 def model_shapers(
@@ -147,7 +147,7 @@ def _model_streams(config: SwitchConfig, ipv4_mask: int) -> list[dict[str, Any]]
     keys = [stream_key(entry, ipv4_mask) for entry in entries] if fits else []
     slots = place(keys, 2 * config.size.streams) if fits else [None] * len(entries)
     for entry, stream, slot in zip(entries, handles(entries), slots, strict=True):
-        ns_per_byte, empty_to_full = _engine.ats_rate(entry.rate_bps, entry.burst_bytes)
+        ns_per_byte, empty_to_full = rate_of(entry)
         if entry.identify == "ipv4":
             fields = {name.removeprefix("ipv4_"): getattr(entry, name) for name in IPV4_FIELDS}
         else:

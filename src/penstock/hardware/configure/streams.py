@@ -16,7 +16,7 @@ from penstock.hardware.configure.config import (
     SwitchConfig,
 )
 from penstock.hardware.configure.hashing import crowd_of, ipv4_mask_of, place, stream_key
-from penstock.hardware.configure.tables import Table, Write, rate_entry, table_writes
+from penstock.hardware.configure.tables import Table, Write, rate_entry, rate_of, registers_of, table_writes
 from penstock.hardware.registers import RegisterMap
 
 
@@ -65,7 +65,7 @@ def streams_writes(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
                 f"streams.{entry.name}",
                 "change one of the fields that count, or take more STREAMS in the hardware",
             )
-        writes += table_writes(registers, Table.STREAM_RATE, stream, rate_entry(entry.rate_bps, entry.burst_bytes))
+        writes += table_writes(registers, Table.STREAM_RATE, stream, registers_of(*rate_of(entry)))
         if entry.numbered:
             writes += table_writes(registers, Table.NUMBERING, stream, 1)
         writes += table_writes(

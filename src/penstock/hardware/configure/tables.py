@@ -4,6 +4,7 @@
 from enum import IntEnum
 
 from penstock import _engine
+from penstock.hardware.configure.config import StreamEntry
 from penstock.hardware.registers import RegisterMap
 
 Write = tuple[int, int]  # address, value
@@ -26,8 +27,18 @@ class Table(IntEnum):
 
 def rate_entry(rate_bps: int, burst_bytes: int) -> int:
     """The table entry of a rate and burst; the integers are those of the engine's ATS scheduler."""
-    ns_per_byte, empty_to_full = _engine.ats_rate(rate_bps, burst_bytes)
+    return registers_of(*_engine.ats_rate(rate_bps, burst_bytes))
+
+
+def registers_of(ns_per_byte: int, empty_to_full: int) -> int:
+    """The same of what the registers hold."""
     return empty_to_full << 44 | ns_per_byte
+
+
+def rate_of(entry: StreamEntry) -> tuple[int, int]:
+    """What the scheduler of a stream has in its registers: time of a byte, and of the burst."""
+    ns_per_byte, empty_to_full = _engine.ats_rate(entry.rate_bps, entry.burst_bytes)
+    return ns_per_byte if entry.holds else 1, empty_to_full
 
 
 def table_writes(registers: RegisterMap, table: Table, index: int, data: int) -> list[Write]:
