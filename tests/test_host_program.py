@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
 
 import penstock as ps
+from penstock.captures import read_capture
 from penstock.errors import InputError, RunError
 from penstock.hardware.host import Direct, ReceivedAt
 
@@ -147,6 +149,59 @@ def test_the_processor_says_how_its_frames_go_on(
     run = ps.load(described).run(nodes=programs, captures=False, trace="full")
     of_host = (pl.col("stream") == "hello_a") & (pl.col("node") == "a") & (pl.col("event") == "sent")
     assert set(run.trace.filter(of_host)["port"]) == leaves
+
+
+class SaysBytes(Says):
+    """The same with what stands behind the addresses."""
+
+    def __init__(self, way: ReceivedAt | Direct, tail: bytes) -> None:
+        super().__init__(way, bytes.fromhex("030000000009"))
+        self.tail = tail
+
+    def receive(self, frame: Frame, port: int, time_ps: int) -> Iterable[Any]:
+        assert self.way is not None
+        return [("hello_a", self.address + SOURCE + self.tail, self.way)]
+
+
+TAGGED, NUMBERED = b"\x81\x00\x20\x0a", b"\xf1\xc1\0\0\0\x07"
+PLAIN = b"\x88\xb5" + bytes(60)
+
+
+@pytest.mark.parametrize("nodes", ["model", "rtl"])
+@pytest.mark.parametrize(
+    ("settings", "more", "way", "given", "leaves"),
+    [
+        # What goes directly to a port leaves as it came; all else as if it had come by a wire.
+        ({"tagging": True, "untagged": [10]}, {}, Direct(WIRES, 3), TAGGED + PLAIN, TAGGED + PLAIN),
+        ({"tagging": True, "untagged": [10]}, {}, ReceivedAt(1), TAGGED + PLAIN, PLAIN),
+        ({"tagging": True}, {}, Direct(frozenset({0}), 3), PLAIN, PLAIN),
+        ({"tagging": True}, {}, ReceivedAt(1), PLAIN, TAGGED[:2] + b"\x00\x0a" + PLAIN),
+        ({"r_tag_removal": True}, {}, Direct(frozenset({0}), 3), NUMBERED + PLAIN, NUMBERED + PLAIN),
+        ({"r_tag_removal": True}, {}, ReceivedAt(1), NUMBERED + PLAIN, PLAIN),
+        ({}, {"numbered": True}, Direct(frozenset({0}), 3), TAGGED + PLAIN, TAGGED + PLAIN),
+    ],
+    ids=[
+        "untag, direct",
+        "untag, as at 1",
+        "tag, direct",
+        "tag, as at 1",
+        "no R-TAG, direct",
+        "no R-TAG, as at 1",
+        "numbered",
+    ],
+)
+def test_what_the_processor_sends_directly_is_not_changed(
+    tmp_path: Path, nodes: str, settings: dict[str, Any], more: dict[str, Any], way: ReceivedAt | Direct, given: bytes,
+    leaves: bytes,
+) -> None:  # fmt: skip
+    described = network(nodes) | {"duration": "100us"}
+    described["bridges"]["a"]["port"] = {"0": settings, "1": {"vlan": 10}}
+    described["streams"]["hello_a"] |= {"to": ["plc"], "destination": "03:00:00:00:00:09"} | more
+    del described["streams"]["hello_b"]
+    ps.load(described).run(nodes={"cpu_a": SaysBytes(way, given)}, out=tmp_path / "out")
+    said = [frame.data for frame in read_capture(tmp_path / "out" / "plc.pcapng").frames]
+    assert len(said) > 2
+    assert {frame[12:] for frame in said} == {leaves}
 
 
 class Timed(Says):

@@ -4,12 +4,14 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::path::Path;
 
-use penstock_frame::{add_residence, Edit, PREAMBLE_BYTES};
+use penstock_frame::{add_residence, Edit, HostWay, PREAMBLE_BYTES};
 use penstock_net::bridge::device::{self, Event, Kind};
 use penstock_net::bridge::device::{
     FLAG_DAMAGED, FLAG_EDITED, FLAG_PREAMBLE, FLAG_SHAPED, FLAG_SHORT_GAP, FLAG_STREAM, FLAG_TX_ER,
 };
-use penstock_net::bridge::{chain_cycles, Judgement, PtpConfig, Tagger, Tick, NOMINAL_INCREMENT, RATE_BEFORE_START};
+use penstock_net::bridge::{
+    chain_cycles, Came, Judgement, PtpConfig, Tagger, Tick, NOMINAL_INCREMENT, RATE_BEFORE_START,
+};
 use penstock_net::{Clock, Coming, Due, Frame, Node, NodeError, Outbox, Reason, RunError, Violation, CYCLE_PS};
 
 use crate::library::HardwareError;
@@ -47,8 +49,8 @@ struct Inside {
     queued: u32,
     /// These, and those on their way out.
     copies: u32,
-    /// The port that it came to, and from destination address to FCS, if ports edit what they send or one is the host's.
-    came: Option<(u16, Box<[u8]>)>,
+    /// If ports edit what they send, or one is the host's.
+    came: Option<Came>,
     /// Its sequence number, if it gets one.
     number: Option<u16>,
 }
@@ -172,7 +174,7 @@ impl SwitchNode {
                 let Some(mut frame) = inside.frame.take() else { return Err(self.broken("judged a frame twice")) };
                 if matches!(Reason(event.reason), Reason::NONE | Reason::RESIDENCE) {
                     let came = inside.came.as_ref();
-                    inside.number = came.and_then(|(reception, came)| self.tagger.number(*reception, came));
+                    inside.number = came.and_then(|came| self.tagger.number(came));
                 }
                 let copies = out.judged(&mut frame, port, &self.clock, &judgement(event));
                 (inside.queued, inside.copies) = (copies, copies);
@@ -186,27 +188,23 @@ impl SwitchNode {
             Kind::Selected => {
                 let Some(mut frame) = inside.take() else { return Err(self.broken("sent a frame twice")) };
                 let came = inside.came.as_ref();
-                let edit = came
-                    .map_or(Edit::NONE, |(reception, came)| self.tagger.edit(*reception, port, came, inside.number));
+                let edit = came.map_or(Edit::NONE, |came| self.tagger.edit(port, came, inside.number));
                 let first = self.tagger.first_byte(event.cycle - TOLD, edit);
-                let corrected = came.filter(|(reception, came)| {
-                    self.host.is_none_or(|host| host != port && host != *reception)
-                        && self.tagger.is_corrected(*reception, came)
-                });
-                let corrected = corrected.map(|(_, came)| {
-                    let mut corrected = came.to_vec();
+                let corrected = came.filter(|came| self.host != Some(port) && self.tagger.is_corrected(came));
+                let corrected = corrected.map(|came| {
+                    let mut corrected = came.bytes.to_vec();
                     add_residence(&mut corrected, self.tagger.residence(inside.first, first));
                     corrected
                 });
-                let edited = came.and_then(|(_, came)| {
-                    let edited = edit.apply(corrected.as_deref().unwrap_or(came)).or(corrected);
-                    edited.filter(|edited| **edited != **came)
+                let edited = came.and_then(|came| {
+                    let edited = edit.apply(corrected.as_deref().unwrap_or(&came.bytes)).or(corrected);
+                    edited.filter(|edited| **edited != *came.bytes)
                 });
                 let fcs = edited.as_deref().and_then(|bytes| bytes.last_chunk()).map(|fcs| u32::from_le_bytes(*fcs));
                 self.leaving[usize::from(port)].push_back(Left { number: event.frame, first, edited: fcs });
                 match came.filter(|_| self.host == Some(port)) {
-                    Some((reception, came)) => {
-                        frame.set_received(edited.unwrap_or_else(|| came.to_vec()).into(), *reception)
+                    Some(came) => {
+                        frame.set_received(edited.unwrap_or_else(|| came.bytes.to_vec()).into(), came.reception)
                     }
                     None => edited.into_iter().for_each(|bytes| frame.set_bytes(bytes.into())),
                 }
@@ -315,12 +313,20 @@ impl Node for SwitchNode {
         if !self.is_busy() {
             self.known_ps = self.known_ps.max(self.clock.time(start));
         }
-        let host = coming.host_header().map(|[kind, rest @ ..]| [kind & NOT_STAMPED, rest[0], rest[1], rest[2]]);
+        let host_header = coming.host_header();
+        let host = host_header.map(|[kind, rest @ ..]| [kind & NOT_STAMPED, rest[0], rest[1], rest[2]]);
         let pushed =
             device::Frame { gap: SHORTEST_GAP, host, ..device::Frame::new(usize::from(port), start, coming.bytes()?) };
         let number = self.switch.push(pushed).map_err(|error| self.broken(error.to_string()))?;
-        let came =
-            if self.tagger.is_any() || self.host.is_some() { Some((port, coming.bytes()?.into())) } else { None };
+        let came = if self.tagger.is_any() || self.host.is_some() {
+            let way = self.host.filter(|host| *host == port).map(|host| match host_header {
+                Some(header) => HostWay::parse(header, host + 1),
+                None => HostWay::ReceivedAt(host),
+            });
+            Some(Came { reception: port, way, bytes: coming.bytes()?.into() })
+        } else {
+            None
+        };
         let frame = coming.take();
         let frame_id = frame.id();
         let inside = Inside { id: frame_id, frame: Some(frame), first, queued: 1, copies: 1, came, number: None };

@@ -52,7 +52,7 @@ pub use penstock_shaper::gate_config::GateRegisters;
 pub use penstock_shaper::ptp_clock::NOMINAL_INCREMENT;
 pub use start::RATE_BEFORE_START;
 pub use straight::{Straight, Verdict};
-pub use tagger::Tagger;
+pub use tagger::{Came, Tagger};
 pub use timing::chain_cycles;
 
 use crate::header::HeaderId;

@@ -8,7 +8,7 @@ use super::config::{BridgeConfig, BridgeError};
 use super::tables::Tables;
 use super::timing::Cycles;
 use super::Tick;
-use crate::header::Header;
+use crate::header::{Header, HostWay};
 
 /// As the tables of a bridge say, which do not change.
 #[derive(Clone, Debug)]
@@ -30,25 +30,25 @@ impl Tagger {
     }
 
     /// The number of a frame that is forwarded, if it gets one: to be asked of each once, in their order.
-    pub fn number(&mut self, reception: u16, frame: &[u8]) -> Option<u16> {
-        let (header, received) = parsed(frame);
-        let seen = Seen::new(reception, &received, &header);
+    pub fn number(&mut self, came: &Came) -> Option<u16> {
+        let (header, received) = came.parsed();
+        let seen = Seen::new(came.reception, &received, &header);
         let stream = Classification::now(&seen, &self.tables).numbered_stream(&seen)?;
         self.tables.take_number(stream)
     }
 
-    /// What an egress port makes of a frame, from destination address to FCS, that has this number.
-    pub fn edit(&self, reception: u16, egress: u16, frame: &[u8], number: Option<u16>) -> Edit {
-        let (header, received) = parsed(frame);
-        let seen = Seen::new(reception, &received, &header);
+    /// What an egress port makes of a frame that has this number.
+    pub fn edit(&self, egress: u16, came: &Came, number: Option<u16>) -> Edit {
+        let (header, received) = came.parsed();
+        let seen = Seen::new(came.reception, &received, &header);
         let tagging = Classification::now(&seen, &self.tables).tagging(&seen);
         tagging.with_number(number).edit(egress, received.bytes)
     }
 
-    /// Whether a frame that came from a wire gets the time that it was inside.
-    pub fn is_corrected(&self, reception: u16, frame: &[u8]) -> bool {
-        let (header, received) = parsed(frame);
-        let seen = Seen::new(reception, &received, &header);
+    /// Whether a frame gets the time that it was inside.
+    pub fn is_corrected(&self, came: &Came) -> bool {
+        let (header, received) = came.parsed();
+        let seen = Seen::new(came.reception, &received, &header);
         Classification::now(&seen, &self.tables).is_corrected(&seen)
     }
 
@@ -63,8 +63,21 @@ impl Tagger {
     }
 }
 
-fn parsed(frame: &[u8]) -> (Header, Received) {
-    (Header::parse(frame), Received { bytes: frame.len() as u16, ..Received::default() })
+/// A frame as it came to a port.
+#[derive(Clone, Debug)]
+pub struct Came {
+    pub reception: u16,
+    /// What the host said of it; none: it came from a wire.
+    pub way: Option<HostWay>,
+    /// From destination address to FCS.
+    pub bytes: Box<[u8]>,
+}
+
+impl Came {
+    fn parsed(&self) -> (Header, Received) {
+        let header = Header { host: self.way, ..Header::parse(&self.bytes) };
+        (header, Received { bytes: self.bytes.len() as u16, ..Received::default() })
+    }
 }
 
 #[cfg(test)]
