@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+import polars as pl
 import pytest
 
 import penstock as ps
+from penstock.bound import bound
 from penstock.captures import read_capture
 from penstock.errors import InputError
+from penstock.scenario import load
 from shaped import KINDS, Bridge, frames, gates, ready_ns, wire_ns
 
 ALL = list(range(8))
@@ -26,10 +29,11 @@ def r_tag(number: int) -> bytes:
 def test_captures_show_the_numbers(tmp_path: Path, nodes: Literal["model", "rtl"]) -> None:
     """The same for all copies, behind the tag if there is one; the FCS was checked where a capture is written."""
     ps.load(Path(__file__).parent.parent / "scenarios" / "numbers").run(nodes=nodes, out=tmp_path / "out")
-    recorder, logger, drive = (
+    recorder, logger, drive, far_drive = (
         [frame.data for frame in read_capture(tmp_path / "out" / f"{name}.pcapng").frames]
-        for name in ("recorder", "logger", "drive")
+        for name in ("recorder", "logger", "drive", "far_drive")
     )
+    assert far_drive == drive  # whose bridge takes away what another one gave
     assert len(recorder) == len(logger) == len(drive) == 50
     for number, plain in enumerate(drive):
         assert plain[12:14] == b"\x88\xb5"
@@ -108,15 +112,91 @@ def test_streams_that_share_a_scheduler_are_not_numbered(tmp_path: Path) -> None
         Bridge(tmp_path, "model")("", shared + stream)
 
 
-def test_between_bridges_frames_go_without(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ports", [4, pytest.param(8, marks=pytest.mark.slow)])
+def test_hardware_and_model_are_equal_where_numbers_pass_bridges(tmp_path: Path, ports: int) -> None:
+    """In all that happens to each frame, and to the byte at each listener."""
+    text = (Path(__file__).parent.parent / "scenarios" / "numbers" / "scenario.toml").read_text(encoding="utf-8")
     file = tmp_path / "s.toml"
-    text = (
-        'name = "x"\nnodes = "model"\nduration = "1ms"\n'
-        '[topology.s]\nkind = "line"\nbridges = 2\nbridge = { ports = 4, PORT }\n'
-        '[stations]\nt0 = { at = "s0.2" }\nlistener = { at = "s1.2" }\n'
-    ) + frames("a", 3, 100, 0, more=NUMBERED)
-    file.write_text(text.replace(", PORT", ""))
-    with pytest.raises(InputError, match='leave for bridge "s1" with an R-TAG'):
-        ps.load(file)
-    file.write_text(text.replace("PORT", "port.1 = { r_tag_removal = true }"))
-    assert ps.load(file).run().summary["streams"]["a"]["delivered"] > 0
+    file.write_text(text.replace("ports = 4", f"ports = {ports}"))
+    found = []
+    for nodes in ("model", "rtl"):
+        trace = ps.load(file).run(nodes=nodes, out=tmp_path / nodes).trace.filter(pl.col("event") != "received")
+        captures = [read_capture(path).frames for path in sorted((tmp_path / nodes).glob("*.pcapng"))]
+        found.append((trace.sort("time_ps", "frame_id", "node", "event", "port").rows(), captures))
+    assert len(found[0][1]) == 4
+    assert found[0] == found[1]
+
+
+def over_two(
+    bridges: dict[str, Any] | None = None, port: dict[str, Any] | None = None, **stream: Any
+) -> dict[str, Any]:
+    """A numbered stream by s1 and s2, 100 B each 100 us; its port between them is given."""
+    two: dict[str, Any] = {name: {"ports": 4, "classes": {"7": {"selection": "ats"}}} for name in ("s1", "s2")}
+    two["s1"]["port"] = {"1": port or {}}
+    two["s2"] |= bridges or {}
+    source = {"frames": "100B", "every": "100us"}
+    numbered = {"from": "t", "to": ["z"], "vlan": 10, "pcp": 3, "numbered": True, "source": source}
+    return {
+        "name": "two",
+        "nodes": "model",
+        "duration": "2ms",
+        "bridges": two,
+        "links": {"up": {"between": ["s1.1", "s2.0"]}},
+        "stations": {"t": {"at": "s1.0"}, "z": {"at": "s2.1"}},
+        "streams": {"s": numbered | stream},
+    }
+
+
+RATE = {"rate": "9.6Mb/s", "burst": "126B"}  # of 120 B each 100 us
+
+
+def test_a_scheduler_counts_the_number_that_a_bridge_before_gave() -> None:
+    """With the rate that the stream has it holds each frame longer than the one before; with more, none."""
+    scenario = over_two(ats=RATE)
+    held = ps.load(scenario).run().summary["streams"]["s"]["latency_ns"]
+    assert held["max"] > held["min"] + 5_000
+    assert bound(load(scenario), "s").reason == (
+        'frames of "s" come here longer than to the scheduler before, and may be held; '
+        'rate = "10080000b/s" and burst = "133B" or more here (ats.at) has a bound (at "s2")'
+    )
+    for more in (
+        {"port": {"r_tag_removal": True}},
+        {"ats": RATE | {"at": {"s2": {"rate": "10.08Mb/s", "burst": "133B"}}}},
+    ):
+        scenario = over_two(**{"ats": RATE} | more)
+        found = bound(load(scenario), "s")
+        assert found.total_ps is not None
+        latency = ps.load(scenario).run().summary["streams"]["s"]["latency_ns"]
+        assert latency["max"] == latency["min"] <= found.total_ps / 1_000
+
+
+def test_nothing_holds_numbered_frames_without_a_rate() -> None:
+    """Of a class that is ATS, by links faster than any scheduler is."""
+    scenario = over_two(port={"r_tag_removal": True}, source={"frames": "1000B", "every": "1s", "burst": 9})
+    scenario["links"] = {"up": {"between": ["s1.1", "s2.0"], "rate": "10Gb/s"}, "rate": "10Gb/s"}
+    for bridge in scenario["bridges"].values():
+        bridge["processing_delay"] = "1us"
+    latency = ps.load(scenario).run().summary["streams"]["s"]["latency_ns"]
+    assert latency["max"] == latency["min"]
+    assert latency["max"] <= (bound(load(scenario), "s").total_ps or 0) / 1_000
+
+
+@pytest.mark.parametrize(
+    ("scenario", "what"),
+    [
+        (over_two({"max_frame": "100B"}), 'they come to "s2" with 106 B, and its max_frame is less'),
+        (
+            over_two(ats={"rate": "20Mb/s", "burst": "125B"}),
+            r"less than the longest frame's 126 B \(106 B and 20 B around",
+        ),
+        (
+            over_two(ats=RATE, identify="ipv4", udp={"source": "10.0.0.1", "destination": "10.0.0.2"}),
+            '"s2" shapes them, and does not know their IPv4 behind an R-TAG',
+        ),
+    ],
+)
+def test_what_bridges_behind_cannot_do(scenario: dict[str, Any], what: str) -> None:
+    with pytest.raises(InputError, match=what):
+        load(scenario)
+    scenario["bridges"]["s1"]["port"]["1"] = {"r_tag_removal": True}
+    load(scenario)

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import ceil
 
 from penstock.bound.describe import Place, held_ps_of
 from penstock.bound.faults import touched
@@ -12,7 +14,7 @@ from penstock.bound.solution import Solution
 from penstock.bound.sources import on_wire
 from penstock.bound.terms import MOST
 from penstock.scenario.checked_stream import Stream
-from penstock.scenario.lengths import lengths_at
+from penstock.scenario.lengths import came_to, lengths_at
 from penstock.scenario.network import Network, Step
 from penstock.scenario.units import show_rate
 
@@ -208,10 +210,22 @@ def _why_held(network: Network, step: Step, traffic_class: int) -> str | None:
     for other in group:
         assert other.ats is not None
         now, then = other.ats.at_node(step.bridge), other.ats.at_node(bridge.name)
-        if now.rate_bps < then.rate_bps or now.burst_bytes < then.burst_bytes:
+        longer = _grown(network, other, step.bridge, bridge.name)
+        if now.rate_bps < then.rate_bps * longer or now.burst_bytes < then.burst_bytes * longer:
+            if longer > 1:
+                rate, burst = ceil(then.rate_bps * longer), ceil(then.burst_bytes * longer)
+                held = f'frames of "{other.name}" come here longer than to the scheduler before, and may be held'
+                return f'{held}; rate = "{rate}b/s" and burst = "{burst}B" or more here (ats.at) has a bound'
             less = f'rate or burst of "{other.name}" is less than at the bridge before, and its frames may be held here'
             return f"{less}; no less than there has a bound"
     return None
+
+
+def _grown(network: Network, stream: Stream, bridge: str, before: str) -> Fraction:
+    """By how much more a scheduler counts of a stream than one before it, which counts no less around a frame."""
+    around = network.bridges[before].overhead_bytes
+    then, now = (came_to(network, stream, name) for name in (before, bridge))
+    return max(Fraction(new + around, old + around) for old, new in zip(then, now, strict=True))
 
 
 def _why_not_as_released(network: Network, group: Sequence[Stream], talker: str) -> str | None:

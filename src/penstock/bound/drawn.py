@@ -27,6 +27,7 @@ _EXTREMES = ["slopes", "lists", "cycles", "rates", "lengths"]
 _PERIOD_SLACK = 10_003  # of 10,000, where clocks disagree
 _TAGGED = 0.4  # of all networks
 _CLASS_OF_UNTAGGED = 5
+_NUMBER_BYTES = 6
 # Of pictures: the packets, and what is around the data of each.
 _PACKET_BYTES, _AROUND_BYTES = 400, 64
 
@@ -125,17 +126,28 @@ class _Draw:
             ports = {}
             for port in range(self.ports[i]):
                 is_last = f"{name}.{port}" in at_stations
-                settings: Scenario = {"r_tag_removal": not is_last or draw.random() < 0.3}
+                settings: Scenario = {"r_tag_removal": draw.random() < 0.3}
                 if is_last:
                     settings |= draw.choice([{}, {"tagging": True}, {"tagging": True, "untagged": [1, 10]}])
                 ports[str(port)] = settings
             bridge["port"] = ports
+            bridge.setdefault("max_frame", f"{max(_LENGTHS) + _NUMBER_BYTES}B")
         for number, stream in enumerate(scenario["streams"].values()):
-            if draw.random() < 0.4:
+            # The longest of all have no room for a number.
+            if draw.random() < 0.4 and self.extreme != "lengths":
                 # With an address by which it is told from all others.
                 stream |= {"numbered": True, "destination": f"03:00:00:00:01:{number:02x}"}
+                if "ats" in stream:
+                    self.grow(stream, scenario["stations"][stream["from"]]["at"].split(".")[0])
             if stream["pcp"] == _CLASS_OF_UNTAGGED and draw.random() < 0.5:
                 del stream["vlan"], stream["pcp"]
+
+    def grow(self, stream: Scenario, first: str) -> None:
+        """Room for its numbers in the schedulers behind its first bridge, of frames of 64 B and more."""
+        at_first = stream["ats"]
+        rate, burst = int(at_first["rate"].removesuffix("b/s")), int(at_first["burst"].removesuffix("B"))
+        grown = {"rate": f"{rate * 11 // 10 + 1}b/s", "burst": f"{burst * 11 // 10 + 1}B"}
+        stream["ats"] = grown | {"at": {first: at_first}}
 
     def links(self, count: int) -> Scenario:
         in_line = self.chance(0.5)

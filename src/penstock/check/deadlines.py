@@ -10,6 +10,7 @@ from penstock.bound.timing import preamble_ps
 from penstock.check.streams import CheckedStream
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.findings import Finding, Places
+from penstock.scenario.lengths import came_to
 from penstock.scenario.network import Network, hardware_visible_ps
 from penstock.scenario.units import show_time
 
@@ -21,7 +22,8 @@ def least_ps(network: Network, stream: Stream, listener: str) -> int:
         bridge = network.bridges[step.bridge]
         entry = network.link_at[step.bridge, step.entry]
         # Where it cuts through, a frame goes on behind its header.
-        stored = min(stream.min_frame_bytes, bridge.cut_through_bytes or stream.min_frame_bytes)
+        shortest, _ = came_to(network, stream, step.bridge)
+        stored = min(shortest, bridge.cut_through_bytes or shortest)
         visible = hardware_visible_ps(bridge.ports) if bridge.hardware_timing else bridge.processing_delay_ps
         total += entry.delay_ps + stored * 8 * PS // entry.rate_bps + visible
         total += preamble_ps(network.link_at[step.bridge, step.egress].rate_bps)

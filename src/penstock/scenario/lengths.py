@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from penstock.ethernet import MIN_FRAME_BYTES, R_TAG_BYTES, TAG_BYTES
 from penstock.scenario.checked_stream import Hop, Stream
 from penstock.scenario.network import Bridge, Network
-from penstock.scenario.tagging import edit_of, gets_r_tag
+from penstock.scenario.tagging import edit_of
 
 Ends = tuple[int, int]  # the shortest frame and the longest, from destination address to FCS
 _VLAN_TAG, _R_TAG = b"\x81\x00", b"\xf1\xc1\0\0"  # how they begin
@@ -25,6 +25,7 @@ class Lengths:
     sent: Ends
     counted: Ends  # for so long each has the port
     late_ps: int = 0  # so much later than others one begins, once it is selected
+    has_number: bool = False  # a bridge gave it one, and it still has it
 
 
 def edits(network: Network) -> bool:
@@ -54,10 +55,19 @@ def lengths_of(network: Network, stream: Stream) -> Mapping[tuple[str, int], Len
         for hop in stream.tree:
             before = network.peer(hop.bridge, hop.entry)
             released = stream.min_frame_bytes, stream.max_frame_bytes
-            came = known[before].sent if before is not None and before in known else released
+            at_talker = Lengths(released, released, released)
+            last = at_talker if before is None else known.get(before, at_talker)
             for port in hop.egress:
-                known[hop.bridge, port] = _passed(network, stream, hop, port, came)
+                known[hop.bridge, port] = _passed(network, stream, hop, port, last)
     return known
+
+
+def came_to(network: Network, stream: Stream, node: str) -> Ends:
+    """As the frames of a stream come to a bridge, or are released by its talker."""
+    if node not in network.bridges or not edits(network):
+        return stream.min_frame_bytes, stream.max_frame_bytes
+    hop = next(hop for hop in stream.tree if hop.bridge == node)
+    return lengths_at(network, stream, (node, hop.egress[0])).came
 
 
 def has_r_tags(network: Network, stream: Stream) -> bool:
@@ -76,11 +86,13 @@ def _has_r_tag(data: bytes) -> bool:
     return data[at : at + 4] == _R_TAG
 
 
-def _passed(network: Network, stream: Stream, hop: Hop, port: int, came: Ends) -> Lengths:
+def _passed(network: Network, stream: Stream, hop: Hop, port: int, before: Lengths) -> Lengths:
     bridge = network.bridges[hop.bridge]
     change = {"insert": TAG_BYTES, "remove": -TAG_BYTES}.get(edit_of(network, stream, bridge, hop.entry, port), 0)
-    if gets_r_tag(network, stream, (bridge.name, port)):
-        change += R_TAG_BYTES
+    is_first = hop is stream.tree[0]
+    has_number = (stream.numbered if is_first else before.has_number) and port not in bridge.r_tag_removal_ports
+    change += R_TAG_BYTES * (has_number - before.has_number)
+    came = before.sent
     shortest, longest = (max(min(MIN_FRAME_BYTES, size), size + change) for size in came)
     late = max(0, -change) if _is_slow(bridge) else 0
     counted = shortest + late, longest + late
@@ -88,7 +100,7 @@ def _passed(network: Network, stream: Stream, hop: Hop, port: int, came: Ends) -
         # Frames that come with one are counted as if they kept it; the shortest are padded, and late all the same.
         late = max(late, R_TAG_BYTES + max(0, -change))
         counted = max(counted[0], MIN_FRAME_BYTES + late), max(counted[1], MIN_FRAME_BYTES + late)
-    return Lengths(came, (shortest, longest), counted, late * _BYTE_PS)
+    return Lengths(came, (shortest, longest), counted, late * _BYTE_PS, has_number)
 
 
 def _is_slow(bridge: Bridge) -> bool:

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams whose frames get an R-TAG, the sequence number of IEEE 802.1CB: whether their first bridge can do that."""
+"""Streams whose frames get an R-TAG, the sequence number of IEEE 802.1CB: whether their bridges can do that."""
 
 from __future__ import annotations
 
-from penstock.scenario.checked_stream import Stream
+from penstock.scenario.checked_stream import Hop, Stream
 from penstock.scenario.draft import Draft
+from penstock.scenario.lengths import lengths_at
 from penstock.scenario.network import REAL, Network
 from penstock.scenario.positions import KeyPath
-from penstock.scenario.tagging import gets_r_tag
 
 
 def check_numbering(draft: Draft, network: Network) -> None:
-    """What is numbered has to be known from all else, and leaves as its talker sent it where bridges come behind."""
+    """What is numbered has to be known from all else, at its first bridge and where it comes with its number."""
     for stream in network.streams.values():
         if stream.numbered:
             with draft.report.part():
@@ -29,20 +29,31 @@ def _check_stream(draft: Draft, network: Network, stream: Stream) -> None:
         draft.report.refuse(path, what, f'switching = "store_and_forward" of "{bridge.name}"')
     if stream.ats is not None and stream.ats.scheduler:
         draft.report.refuse(path, "it shares its scheduler, and numbers go by that", "ats of its own")
-    for port in hop.egress:
-        peer = network.peer(hop.bridge, port)
-        if peer is not None and peer[0] in network.bridges and gets_r_tag(network, stream, (hop.bridge, port)):
-            without = f'r_tag_removal at port {port} of "{hop.bridge}"'
-            draft.report.refuse(
-                path,
-                f'its frames would leave for bridge "{peer[0]}" with an R-TAG that their talker does not set',
-                f"{without}; between bridges frames leave as their talkers send them",
-            )
+    for passed in stream.tree[1:]:
+        _check_later(draft, path, network, stream, passed)
     other = _same(network, stream)
     if other is not None:
         draft.report.refuse(
             path, f'"{hop.bridge}" cannot tell its frames from those of "{other}"', "identify another way"
         )
+
+
+def _check_later(draft: Draft, path: KeyPath, network: Network, stream: Stream, hop: Hop) -> None:
+    """Whether a bridge behind the first one can do with frames that come with their number."""
+    before = network.peer(hop.bridge, hop.entry)
+    assert before is not None, "a tree leads from its talker on"
+    found = lengths_at(network, stream, before)
+    if not found.has_number:
+        return
+    bridge = network.bridges[hop.bridge]
+    without = f'r_tag_removal = true at port {before[1]} of "{before[0]}"'
+    if found.sent[1] > bridge.max_frame_bytes:
+        what = f'with their number they come to "{bridge.name}" with {found.sent[1]} B, and its max_frame is less'
+        draft.report.refuse(path, what, f'max_frame = "{found.sent[1]}B" there, or {without}')
+    shaped = stream.ats is not None and bridge.is_ats(network.class_at(stream, bridge.name))
+    if shaped and stream.identify == "ipv4":
+        what = f'"{bridge.name}" shapes them, and does not know their IPv4 behind an R-TAG'
+        draft.report.refuse(path, what, f'identify = "destination" or "source", or {without}')
 
 
 def _same(network: Network, stream: Stream) -> str | None:

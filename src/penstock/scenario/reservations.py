@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from penstock.scenario.checked_stream import Ats, Stream
 from penstock.scenario.draft import Draft, Place
+from penstock.scenario.lengths import came_to
 from penstock.scenario.limits import LINE_RATE_BPS
 from penstock.scenario.network import Bridge, Network, Station
 from penstock.scenario.positions import KeyPath
@@ -48,7 +49,8 @@ def check_reservations(draft: Draft, network: Network) -> None:
             continue
         if fits or _reserve(draft, network, stream, reserved):
             for path, ats, held_at in _by_place(network, stream):
-                _check_scheduler(draft, path, ats, stream, max(node.overhead_bytes for node in held_at))
+                longest = max(came_to(network, stream, node.name)[1] for node in held_at)
+                _check_scheduler(draft, path, ats, longest, max(node.overhead_bytes for node in held_at))
         if has_limits:
             _warn_of_residence(draft, network, stream)
         if stream.deadline_ps is None:
@@ -70,16 +72,16 @@ def _by_place(network: Network, stream: Stream) -> list[tuple[KeyPath, Ats, list
     return [(path, ats, nodes) for path, (ats, nodes) in found.items()]
 
 
-def _check_scheduler(draft: Draft, path: KeyPath, ats: Ats, stream: Stream, overhead: int) -> None:
+def _check_scheduler(draft: Draft, path: KeyPath, ats: Ats, longest: int, overhead: int) -> None:
     from penstock import _engine
 
     rate, burst = ats.rate_bps, ats.burst_bytes
-    least = stream.max_frame_bytes + overhead
+    least = longest + overhead
     if rate > LINE_RATE_BPS:
         draft.report.add((*path, "rate"), f"{show_rate(rate)} is too fast for a scheduler", "up to 1 Gb/s")
     elif burst < least:
         what = f"{burst} B is less than the longest frame's {least} B "
-        around = f"({stream.max_frame_bytes} B and {overhead} B around it)"
+        around = f"({longest} B and {overhead} B around it)"
         draft.report.add((*path, "burst"), what + around, f"{least}B and above")
     else:
         try:

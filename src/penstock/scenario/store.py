@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.scenario.draft import Draft
+from penstock.scenario.lengths import came_to
 from penstock.scenario.limits import CELL_BYTES, HARDWARE_CELLS
 from penstock.scenario.network import Bridge, Network
 from penstock.scenario.positions import KeyPath
@@ -101,7 +102,8 @@ def queue_limit_cells(network: Network, bridge: Bridge) -> dict[int, int]:
 def _longest_bytes(network: Network, bridge: Bridge, number: int) -> int:
     """The longest frame of the class, or of the bridge if no stream is of the class."""
     passing = [stream for stream, _ in network.passing[bridge.name] if network.class_at(stream, bridge.name) == number]
-    return max((stream.max_frame_bytes for stream in passing), default=bridge.max_frame_bytes)
+    longest = (came_to(network, stream, bridge.name)[1] for stream in passing)
+    return max(longest, default=bridge.max_frame_bytes)
 
 
 def check_queue_limits(draft: Draft, network: Network) -> None:

@@ -76,12 +76,6 @@ def _tag(bridge: Bridge, vlan: int, pcp: int, egress: int) -> tuple[int, int]:
     )
 
 
-def gets_r_tag(network: Network, stream: Stream, place: tuple[str, int]) -> bool:
-    """Whether frames of a stream leave a bridge by a port with a sequence number that they came without."""
-    node, port = place
-    return stream.numbered and node == stream.tree[0].bridge and port not in network.bridges[node].r_tag_removal_ports
-
-
 def check_tagging(draft: Draft, network: Network) -> None:
     """Between bridges frames keep their tags: what a stream is at each bridge follows from what its talker sends."""
     if not any(bridge.tagging_ports for bridge in network.bridges.values()):
