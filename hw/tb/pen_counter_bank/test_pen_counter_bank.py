@@ -59,6 +59,8 @@ async def no_addition_is_missed(dut):
     assert waits > 400 or not spaced
 
 
-@pytest.mark.parametrize(("width", "depth", "add", "spaced"), [(32, 128, 1, 0), (64, 16, 12, 0), (8, 2, 4, 0), (64, 16, 12, 1)])
+@pytest.mark.parametrize(
+    ("width", "depth", "add", "spaced"), [(32, 128, 1, 0), (64, 16, 12, 0), (8, 2, 4, 0), (64, 16, 12, 1)]
+)
 def test_pen_counter_bank(width, depth, add, spaced):
     run_module("pen_counter_bank", __name__, {"WIDTH": width, "DEPTH": depth, "ADD_W": add, "SPACED": spaced})
