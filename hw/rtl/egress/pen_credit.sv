@@ -61,7 +61,6 @@ module pen_credit
 
   typedef logic signed [CREDIT_W-1:0] credit_t;
   typedef logic signed [BITS_W-1:0]   bits_t;
-  localparam int unsigned LOW_W = BITS_W > 16 ? 15 : BITS_W - 1;  // 2020 bytes of 8 bits, and more
 
   // --- transmission ------------------------------------------------------------------------------------------------
   logic    sending_q, sending, fresh_q;          // fresh: its credit was set to zero in the cycle of the selection
@@ -135,73 +134,112 @@ module pen_credit
   assign idle_o    = moving == '0 && !sending;
   assign sending_o = sending ? 8'b1 << class_q : '0;
 
-  // --- observation: credit is highest when a frame is selected and lowest when its transmission ends ----------------
-  // Which class is selected is known late in its cycle: what all had in it is looked at in the next.
-  logic             high_pending_q, low_pending_q, read_q;  // what is compared next; a lowest credit first
-  logic             ended_q;                     // a transmission, in the cycle before
-  logic             is_high_q;                   // not the lowest credit is compared, but the highest or one that is read
-  logic             clear_q;
-  logic [1:0]       which_q;                     // what is read
+  // --- observation -------------------------------------------------------------------------------------------------
+  // Credit is highest when a frame is selected and lowest when its transmission ends. What it was is held and goes past
+  // the extreme of its class in parts of three bits, the highest first: as long as both are the same it does not matter
+  // which is kept, and the first difference says which is. A pass takes PARTS cycles, and so does a read, of what
+  // credit was a cycle ago; the shortest frame leaves room for the passes of its begin and end and for a read.
+  //
+  //   cycle        | x    | x+1     | x+2                            | x+3, or when the pass before is over
+  //   ends         | 1    |         | what is left is in before_q    | its pass begins
+  //   grant_i      | 1    | what it was is in before_q, or held there for a cycle if x+2 of an end is now
+  localparam int unsigned PART_W = 3;            // what three read ports of a LUTRAM give
+  localparam int unsigned PARTS = (BITS_W + PART_W - 1) / PART_W;
+  localparam int unsigned INDEX_W = $clog2(PARTS);
+  typedef logic [PARTS-1:0][PART_W-1:0] parts_t;
+  typedef logic [PART_W-1:0] part_t;
+  typedef enum logic [1:0] {LOW, HIGH, READ} pass_e;
+
   bits_t [CLASSES-1:0] before_q;                 // of each class in the cycle before
-  bits_t            high_q, candidate, stored, invert, answer;
-  logic [LOW_W-1:0] low_q;
-  class_t           look_class, high_class_q, low_class_q, address;
-  logic             take, better, writes, to_zero;
+  bits_t             looked;
+  parts_t            low_q, high_q, now_q;
+  part_t [PARTS-2:0] answer_q;                   // but for the last part
+  class_t            look_class, low_class_q, high_class_q, address;
+  logic [2:1]        ended_q;                    // a transmission, so many cycles before
+  logic              late_q;                     // the class that was selected is looked at a cycle late
+  logic              low_pending_q, high_pending_q, clear_q;
+  logic [1:0]        which_q;                    // what is read
+  pass_e             pass_q;
+  logic              take, busy_q, first_q, last, decided_q, keeps_q;  // keeps: the stored one
+  logic [INDEX_W-1:0] index_q;
+  logic               of_low, keeps;
+  part_t              sign, candidate, stored, extreme, answer;
 
-  assign look_class = selected_i ? class_q : read_class_i;
-  assign take       = read_i && !grant_i && !selected_i && !high_pending_q && !ended_q && !ends && !read_q && !ack_o;
-  assign address    = ended_q ? low_class_q : high_class_q;
-  assign to_zero    = init_busy_i || (read_q && clear_q);
+  assign look_class = ended_q[2] ? low_class_q : selected_i || late_q ? class_q : read_class_i;
+  assign looked     = before_q[look_class];
+  assign take       = read_i && !busy_q && !low_pending_q && !high_pending_q && !grant_i && !selected_i && !late_q
+                      && !ends && ended_q == '0 && !ack_o;
+  assign last       = index_q == '0;
+
   // The lowest are kept inverted, so that one comparison serves both.
-  assign invert     = {BITS_W{!is_high_q}};
-  assign candidate  = (ended_q ? {{(BITS_W - LOW_W) {1'b1}}, low_q} : high_q) ^ invert;
-  assign better     = candidate > stored;
-  assign answer     = (better || which_q == 2'd0 ? candidate : stored) ^ invert;
-  assign writes     = ended_q ? low_pending_q && better
-                              : high_pending_q ? better : read_q && which_q != 2'd0 && (better || clear_q);
+  always_comb begin
+    of_low    = pass_q == LOW || (pass_q == READ && which_q == 2'd2);
+    address   = read_class_i;
+    candidate = now_q[index_q];
+    if (pass_q == LOW) {address, candidate} = {low_class_q, low_q[index_q]};
+    if (pass_q == HIGH) {address, candidate} = {high_class_q, high_q[index_q]};
+    candidate ^= {PART_W{of_low}};
+  end
 
-  pen_lutram_1r1w #(.WIDTH(BITS_W), .DEPTH(2 * CLASSES)) u_extremes (
+  always_comb begin
+    sign    = {first_q, {(PART_W - 1) {1'b0}}};      // the first bit is that
+    keeps   = decided_q ? keeps_q : (candidate ^ sign) <= (stored ^ sign);
+    extreme = keeps ? stored : candidate;
+    answer  = (which_q == 2'd0 ? candidate : extreme) ^ {PART_W{of_low}};
+  end
+
+  pen_lutram_1r1w #(.WIDTH(PART_W), .DEPTH(2 * CLASSES << INDEX_W)) u_extremes (
     .clk_i,
-    .write_i     (init_busy_i || writes),
-    .write_addr_i(init_busy_i ? init_index_i[3:0] : {is_high_q, address}),
-    .write_data_i(to_zero ? {BITS_W{!(init_busy_i ? init_index_i[3] : is_high_q)}} : candidate),
-    .read_addr_i ({is_high_q, address}),
+    .write_i     (init_busy_i || (busy_q && !(pass_q == READ && which_q == 2'd0))),
+    .write_addr_i(init_busy_i ? init_index_i[INDEX_W+3:0] : {!of_low, address, index_q}),
+    .write_data_i(init_busy_i ? {PART_W{!init_index_i[INDEX_W+3]}}
+                  : pass_q == READ && clear_q ? {PART_W{of_low}} : extreme),
+    .read_addr_i ({!of_low, address, index_q}),
     .read_data_o (stored)
   );
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) begin
-      high_pending_q <= 1'b0;
-      low_pending_q  <= 1'b0;
-      ended_q        <= 1'b0;
-      read_q         <= 1'b0;
-      ack_o          <= 1'b0;
-    end else begin
-      high_pending_q <= selected_i || (high_pending_q && ended_q);
-      ended_q        <= ends;
-      low_pending_q  <= ends && !write_i && enable_q[class_q] && next[class_q][CREDIT_W-1];
-      read_q         <= take;
-      ack_o          <= read_q;
+    if (!(ended_q[2] && selected_i)) begin
+      for (int unsigned k = 0; k < CLASSES; k++) before_q[k] <= credit_q[k][CREDIT_W-1:FRACTION_W];
     end
-    is_high_q <= !ends && (selected_i || (high_pending_q && ended_q) || read_which_i != 2'd2);
-    for (int unsigned k = 0; k < CLASSES; k++) before_q[k] <= credit_q[k][CREDIT_W-1:FRACTION_W];
-    if (selected_i || take) begin
-      high_q       <= before_q[look_class];
-      high_class_q <= look_class;
+    if (ends) low_class_q <= class_q;
+    if (ended_q[2]) low_q <= (PARTS * PART_W)'(looked);
+    if (late_q || (selected_i && !ended_q[2])) begin
+      high_q       <= (PARTS * PART_W)'(looked);
+      high_class_q <= class_q;
     end
     if (take) begin
+      now_q   <= (PARTS * PART_W)'(looked);
       which_q <= read_which_i;
       clear_q <= clear_i;
     end
-    if (ends) begin
-      low_q       <= next[class_q][FRACTION_W+:LOW_W];
-      low_class_q <= class_q;
+    if (!busy_q) pass_q <= low_pending_q ? LOW : high_pending_q ? HIGH : READ;
+    first_q   <= !busy_q;
+    index_q   <= busy_q ? index_q - 1'b1 : INDEX_W'(PARTS - 1);
+    decided_q <= busy_q && (decided_q || candidate != stored);
+    keeps_q   <= keeps;
+    answer_q  <= {answer_q[PARTS-3:0], answer};
+    data_o    <= busy_q && last && pass_q == READ ? 32'($signed({answer_q, answer})) : '0;
+    if (rst_i) begin
+      ended_q        <= '0;
+      late_q         <= 1'b0;
+      low_pending_q  <= 1'b0;
+      high_pending_q <= 1'b0;
+      busy_q         <= 1'b0;
+      ack_o          <= 1'b0;
+    end else begin
+      ended_q        <= {ended_q[1], ends};
+      late_q         <= ended_q[2] && selected_i;
+      low_pending_q  <= (ended_q[2] && looked[BITS_W-1]) || (low_pending_q && !(busy_q && last && pass_q == LOW));
+      high_pending_q <= late_q || (selected_i && !ended_q[2])
+                        || (high_pending_q && !(busy_q && last && pass_q == HIGH));
+      busy_q         <= busy_q ? !last : low_pending_q || high_pending_q || take;
+      ack_o          <= busy_q && last && pass_q == READ;
     end
-    data_o <= read_q ? 32'(answer) : '0;
   end
 
   logic unused;
-  assign unused = &{1'b0, init_index_i, next};
+  assign unused = &{1'b0, init_index_i};
 
 `ifdef FORMAL
   // Contract, for frames of F_SHORTEST to F_LONGEST bytes, a class being set while nothing is sent: 1. credit never

@@ -17,6 +17,7 @@ RATE = 1 << 27
 FRACTION = 24
 WIDTH = 48
 NOW, HIGHEST, LOWEST = 0, 1, 2
+READ_CYCLES = (WIDTH - FRACTION) // 3 + 1  # from where a read is taken to its answer
 
 
 def bits(credit):
@@ -35,10 +36,10 @@ class Bench:
         self.twins = [None] * 8
         self.waiting, self.open = [False] * 8, [True] * 8
         self.highest, self.lowest = [0] * 8, [0] * 8
-        self.extremes = deque()  # that a read of this cycle or the one before does not see: (cycle, which, class, bits)
+        self.extremes = deque()  # that an answer in this cycle does not know: (cycle, which, class, bits)
         self.free_at = self.cycle_count = 0
         self.sending = None  # class, and the cycle after the last one of its transmission
-        self.history = deque([[0] * 8] * 4, maxlen=4)
+        self.history = deque([[0] * 8] * (READ_CYCLES + 2), maxlen=READ_CYCLES + 2)
         self.selected = None  # length of the frame granted in the cycle before
         self.gap = False
         self.read = None
@@ -54,7 +55,7 @@ class Bench:
             getattr(dut, f"{name}_i").value = 0
         dut.rst_i.value = 1
         cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start())
-        for index in range(16):
+        for index in range(128):
             dut.init_busy_i.value, dut.init_index_i.value = 1, index
             await RisingEdge(dut.clk_i)
         dut.init_busy_i.value = 0
@@ -104,7 +105,7 @@ class Bench:
         told = int(dut.sending_o.value)
         if grant is None:
             assert told == (1 << self.sending[0] if on_wire else 0), now
-        while self.extremes and self.extremes[0][0] <= now - 2:
+        while self.extremes and self.extremes[0][0] <= now - READ_CYCLES:
             _, which, k, extreme = self.extremes.popleft()
             if which == HIGHEST:
                 self.highest[k] = max(self.highest[k], extreme)
@@ -117,8 +118,8 @@ class Bench:
                 self.twins[k].advance(
                     transmitting=on_wire and self.sending[0] == k, gate_open=self.open[k], waiting=self.waiting[k]
                 )
-        if on_wire and now == self.sending[1] - 1 and not write and self.twins[self.sending[0]]:
-            k = self.sending[0]
+        k = self.sending[0] if self.sending else None
+        if on_wire and now == self.sending[1] - 1 and not (write and write[0] == k) and self.twins[k]:
             self.extremes.append((now, LOWEST, k, bits(self.twins[k].credit)))
         if write:
             self.twins[write[0]] = _engine.Credit(write[1], RATE) if write[1] else None
@@ -128,7 +129,7 @@ class Bench:
 
     def answer(self, data):
         which, k, clear = self.read
-        now = bits(self.history[0][k])  # taken two cycles ago, from the cycle before
+        now = bits(self.history[0][k])  # from the cycle before the read was taken
         if which == NOW:
             assert data == now, (k, data, now)
         elif which == HIGHEST:
@@ -148,7 +149,7 @@ async def random_traffic(dut):
     """Frames, gates, settings and reads at random, the gap counted and not."""
     bench = Bench(dut)
     await bench.start()
-    for _ in range(12000):
+    for _ in range(14000):
         for k in range(8):
             if random.random() < 0.01:
                 bench.open[k] = not bench.open[k]
