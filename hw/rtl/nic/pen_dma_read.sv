@@ -48,7 +48,7 @@ module pen_dma_read
   typedef enum logic [1:0] {IDLE, ADDRESS, REFUSE} state_e;
   state_e             state_q;
   logic               check, burst_last, last, asked;
-  logic [7:0]         count;
+  logic [7:0]         bytes, strobe;
   logic [CLIENTS-1:0] active;
   address_t           address;
   client_t            client;
@@ -70,11 +70,12 @@ module pen_dma_read
     .check_o     (check),
     .client_o    (client),
     .address_o   (address),
+    .bytes_o     (bytes),
     .words_o     (m_axi_arlen_o),
-    .moves_i     (asked),
-    .count_o     (count),
-    .burst_last_o(burst_last),
     .last_o      (last),
+    .moves_i     (asked),
+    .strobe_o    (strobe),
+    .burst_last_o(burst_last),
     .end_i       (state_q == REFUSE)
   );
 
@@ -82,7 +83,7 @@ module pen_dma_read
   assign m_axi_arvalid_o = state_q == ADDRESS && open_ready;
   assign asked           = open_ready && (state_q == REFUSE || (state_q == ADDRESS && m_axi_arready_i));
   assign burst = '{
-    refused: state_q == REFUSE, last: state_q == REFUSE || last, client: client, offset: address[2:0], bytes: count
+    refused: state_q == REFUSE, last: state_q == REFUSE || last, client: client, offset: address[2:0], bytes: bytes
   };
 
   always_ff @(posedge clk_i) begin
@@ -141,5 +142,5 @@ module pen_dma_read
   end
 
   logic unused;
-  assign unused = &{1'b0, active, open_count, burst_last, m_axi_rlast_i, m_axi_rresp_i[0]};
+  assign unused = &{1'b0, active, open_count, burst_last, strobe, m_axi_rlast_i, m_axi_rresp_i[0]};
 endmodule

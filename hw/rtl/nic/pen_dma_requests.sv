@@ -7,10 +7,10 @@
 //
 //   next_i      |1| | | | |..| |    a burst may begin
 //   ask_o       | |1| | | |..| |    until taken_i; now_q is the request whose turn it is, to the end of the burst
-//   check_o     | | |1| | |..| |    client_o, address_o and burst_last_o hold from here to the end of the burst
-//   moves_i     | | | | |1|..|1|    a word: bytes of it that belong to the burst: count_o
+//   check_o     | | |1| | |..| |    client_o, address_o, bytes_o, words_o and last_o hold from here to the end of the burst
+//   moves_i     | | | | |1|..|1|    a word: which bytes of it belong to the burst, strobe_o; whether it ends it, burst_last_o
 //
-// With WHOLE a burst moves in one cycle, and count_o has all of its bytes.
+// With WHOLE a burst moves in one cycle.
 module pen_dma_requests
   import pen_nic_pkg::*;
 #(
@@ -29,12 +29,13 @@ module pen_dma_requests
   input  logic                        taken_i,
   output logic                        check_o,
   output logic [$clog2(CLIENTS > 1 ? CLIENTS : 2)-1:0] client_o,
-  output address_t                    address_o,         // of the next byte
-  output logic [7:0]                  words_o,           // with check_o and until the first word: of the burst, less one
+  output address_t                    address_o,         // of the burst
+  output logic [7:0]                  bytes_o,
+  output logic [7:0]                  words_o,           // less one
+  output logic                        last_o,            // it is the last one of its request
   input  logic                        moves_i,
-  output logic [7:0]                  count_o,
-  output logic                        burst_last_o,      // this word ends the burst
-  output logic                        last_o,            // and the request
+  output logic [7:0]                  strobe_o,
+  output logic                        burst_last_o,
   input  logic                        end_i              // with moves_i: so does this word, whatever is left
 );
   localparam int unsigned CLIENT_W = $clog2(CLIENTS > 1 ? CLIENTS : 2);
@@ -46,8 +47,11 @@ module pen_dma_requests
   logic [CLIENTS-1:0]         active_q;
   dma_request_t               left, now_q;               // of the chosen request; of client_q's
   logic                       begins, comes, put_back_q;
-  logic [BURST_W:0]           room, burst_bytes, burst_left_q;
-  logic [3:0]                 lanes;
+  logic [BURST_W:0]           room, bytes_q;
+  logic [BURST_W+1:0]         behind;                    // the last byte, from the first word's first lane on
+  logic [7:0]                 words_q;                   // behind the one that moves
+  logic [2:0]                 end_lane_q;
+  logic                       is_first_q, is_last_q, burst_last_q;
 
   always_comb begin
     comes    = 1'b0;
@@ -85,28 +89,40 @@ module pen_dma_requests
   assign page_o       = now_q.address[ADDRESS_W-1:12];
   assign client_o     = client_q;
   assign address_o    = now_q.address;
+  // What the burst has is counted while its page is asked for.
   assign room         = (BURST_W + 1)'(BURST_BYTES) - {1'b0, now_q.address[BURST_W-1:0]};
-  assign burst_bytes  = now_q.bytes > 17'(room) ? room : now_q.bytes[BURST_W:0];
-  assign words_o      = 8'(((BURST_W + 1)'(now_q.address[2:0]) + burst_bytes - 1'b1) >> 3);
-  assign lanes        = 4'd8 - {1'b0, now_q.address[2:0]};
-  assign count_o      = !WHOLE && burst_left_q > (BURST_W + 1)'(lanes) ? 8'(lanes) : burst_left_q;
-  assign burst_last_o = WHOLE || burst_left_q == count_o;
-  assign last_o       = now_q.bytes == 17'(count_o);
+  assign behind       = (BURST_W + 2)'(now_q.address[2:0]) + (BURST_W + 2)'(bytes_q) - 1'b1;
+  assign bytes_o      = bytes_q;
+  assign words_o      = 8'(behind >> 3);
+  assign last_o       = is_last_q;
+  assign strobe_o     = (is_first_q ? 8'hFF << now_q.address[2:0] : '1) & (burst_last_o ? 8'hFF >> (3'd7 - end_lane_q) : '1);
+  assign burst_last_o = WHOLE || burst_last_q;
 
   always_ff @(posedge clk_i) begin
     ask_o      <= begins || (ask_o && !taken_i);
     check_o    <= taken_i;
     put_back_q <= moves_i && burst_last_o && !last_o && !end_i;
+    bytes_q    <= now_q.bytes > 17'(room) ? room : now_q.bytes[BURST_W:0];
+    is_last_q  <= now_q.bytes <= 17'(room);
     if (begins) begin
       client_q <= chosen;
       if (!(put_back_q && chosen == client_q)) now_q <= left;
     end
-    if (check_o) burst_left_q <= burst_bytes;
+    if (check_o) begin
+      words_q      <= words_o;
+      burst_last_q <= words_o == '0;
+      end_lane_q   <= behind[2:0];
+      is_first_q   <= 1'b1;
+    end
     if (moves_i) begin
-      burst_left_q  <= burst_left_q - count_o;
-      now_q.address <= now_q.address + ADDRESS_W'(count_o);
-      now_q.bytes   <= now_q.bytes - 17'(count_o);
-      if (last_o || end_i) active_q[client_q] <= 1'b0;
+      words_q      <= words_q - 1'b1;
+      burst_last_q <= words_q == 8'd1;
+      is_first_q   <= 1'b0;
+      if (burst_last_o) begin
+        now_q.address <= {now_q.address[ADDRESS_W-1:BURST_W] + 1'b1, BURST_W'(0)};
+        now_q.bytes   <= now_q.bytes - 17'(bytes_q);
+        if (last_o || end_i) active_q[client_q] <= 1'b0;
+      end
     end
     if (comes && !put_back_q) active_q[newcomer] <= 1'b1;
     if (rst_i) begin

@@ -48,7 +48,7 @@ module pen_dma_write
   client_t    client, answered;
   address_t   address;
   logic       check, burst_last, last, moves, opened, answers, open_ready, open_valid;
-  logic [7:0] count;
+  logic [7:0] bytes;
   logic [$clog2(DEPTH):0] open_count;
   logic [CLIENTS-1:0]     active;
   logic [CLIENTS-1:0][OPEN_W-1:0] open_q;   // bursts without answer
@@ -67,11 +67,12 @@ module pen_dma_write
     .check_o     (check),
     .client_o    (client),
     .address_o   (address),
+    .bytes_o     (bytes),
     .words_o     (m_axi_awlen_o),
-    .moves_i     (moves),
-    .count_o     (count),
-    .burst_last_o(burst_last),
     .last_o      (last),
+    .moves_i     (moves),
+    .strobe_o    (m_axi_wstrb_o),
+    .burst_last_o(burst_last),
     .end_i       (1'b0)
   );
 
@@ -84,7 +85,6 @@ module pen_dma_write
   assign m_axi_awaddr_o  = {address[ADDRESS_W-1:3], 3'b0};
   assign m_axi_awvalid_o = state_q == ADDRESS && open_ready;
   assign m_axi_wdata_o   = data_i[client];
-  assign m_axi_wstrb_o   = (8'hFF >> (4'd8 - count[3:0])) << address[2:0];
   assign m_axi_wlast_o   = burst_last;
   assign m_axi_wvalid_o  = state_q == DATA && data_valid_i[client];
   assign m_axi_bready_o  = 1'b1;
@@ -125,5 +125,5 @@ module pen_dma_write
   end
 
   logic unused;
-  assign unused = &{1'b0, m_axi_bresp_i[0], open_count, last, count[7:4]};
+  assign unused = &{1'b0, m_axi_bresp_i[0], open_count, last, bytes, address[2:0]};
 endmodule
