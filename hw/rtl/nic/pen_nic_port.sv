@@ -454,7 +454,9 @@ module pen_nic_port
   logic [PAIRS-1:0]         receive_running, receive_fail, receive_used_fail;
   queue_error_e [PAIRS-1:0] transmit_error, receive_error;
   queue_error_e             receive_fail_error;
-  logic                     fetch_ready, fetch, empty, failed, buffer_valid, buffer_ready;
+  logic                     fetch_ready, fetch, failed, buffer_valid, buffer_ready;
+  logic [PAIRS-1:0]         held;
+  logic                     transmit_looked, receive_looked, undo_ready;  // nothing is being looked at
   logic [QUEUE_W-1:0]       fetch_queue, receive_queue;
   buffer_t                  fetched;
   logic [15:0]              head;
@@ -465,6 +467,8 @@ module pen_nic_port
 
   // A queue is started and stopped when nothing of any queue is under way in the card. What is quiet stays so while a command
   // is held, as nothing is begun then.
+  logic [PAIRS-1:0] receive_held;
+  logic             transmit_empty, transmit_undo_ready;  // of a direction that has none
   logic             quiet_q, is_queue, transmit_command, receive_command, transmit_command_ready, receive_command_ready;
   logic [15:0]      transmit_next, receive_next;
   assign is_queue         = 32'(command_queue) < 2 * PAIRS;
@@ -489,15 +493,19 @@ module pen_nic_port
     .error_o         (transmit_error),
     .fail_i          (transmit_fail | transmit_used_fail),
     .fail_error_i    (QUEUE_ERROR_ACCESS),
+    .notify_i        (transmit_notify),
+    .idle_o          (transmit_looked),
+    .held_o          (held),
     .ready_o         (fetch_ready),
     .fetch_i         (fetch),
     .fetch_queue_i   (fetch_queue),
-    .empty_o         (empty),
+    .empty_o         (transmit_empty),
     .failed_o        (failed),
     .valid_o         (buffer_valid),
     .buffer_o        (fetched),
     .head_o          (head),
     .ready_i         (buffer_ready),
+    .undo_ready_o    (transmit_undo_ready),
     .undo_i          (1'b0),
     .undo_chains_i   ('0),
     .request_valid_o (read_valid[READ_QUEUE]),
@@ -532,15 +540,14 @@ module pen_nic_port
     .ats_o,
     .ats_i,
     .residence_o      (residence),
-    .notify_i         (transmit_notify),
     .running_i        (transmit_running),
     .hold_i           (start || stop),
     .idle_o           (transmit_idle),
     .busy_o           (transmit_busy),
+    .held_i           (held),
     .fetch_ready_i    (fetch_ready && !init_busy_q),
     .fetch_o          (fetch),
     .fetch_queue_o    (fetch_queue),
-    .empty_i          (empty),
     .failed_i         (failed),
     .buffer_valid_i   (buffer_valid),
     .buffer_i         (fetched),
@@ -669,6 +676,9 @@ module pen_nic_port
     .error_o         (receive_error),
     .fail_i          (receive_fail | receive_used_fail),
     .fail_error_i    (receive_fail != '0 ? receive_fail_error : QUEUE_ERROR_ACCESS),
+    .notify_i        ('0),
+    .idle_o          (receive_looked),
+    .held_o          (receive_held),
     .ready_o         (receive_fetch_ready),
     .fetch_i         (receive_fetch),
     .fetch_queue_i   (receive_queue),
@@ -678,6 +688,7 @@ module pen_nic_port
     .buffer_o        (receive_buffer),
     .head_o          (receive_head),
     .ready_i         (receive_buffer_ready),
+    .undo_ready_o    (undo_ready),
     .undo_i          (undo),
     .undo_chains_i   (undo_chains),
     .request_valid_o (read_valid[READ_RECEIVE]),
@@ -708,6 +719,7 @@ module pen_nic_port
     .buffer_i       (receive_buffer),
     .head_i         (receive_head),
     .buffer_ready_o (receive_buffer_ready),
+    .undo_ready_i   (undo_ready),
     .undo_o         (undo),
     .undo_chains_o  (undo_chains),
     .used_valid_o   (receive_used_valid),
@@ -923,12 +935,12 @@ module pen_nic_port
   );
 
   always_ff @(posedge clk_i)
-    idle_o <= !rst_i && !init_busy_q && transmit_idle && used_idle && egress_idle
+    idle_o <= !rst_i && !init_busy_q && transmit_looked && receive_looked && transmit_idle && used_idle && egress_idle
               && write_settled == '1 && !receive_busy && rx_idle;
 
   logic unused;
   assign unused = &{1'b0, clock_staged, clock_staged_answer, clock_access, status_access, chain_ready, chain_next,
                     credit_write[1], notify, running, released, node_access, launch_enable, launch_drop, ats_enable, stream_valid, stream_last,
-                    stream_user, stamp_ready,
+                    stream_user, stamp_ready, receive_held, transmit_empty, transmit_undo_ready,
                     stream_data};
 endmodule

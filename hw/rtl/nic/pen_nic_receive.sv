@@ -31,7 +31,8 @@ module pen_nic_receive
   input  buffer_t           buffer_i,
   input  logic [15:0]       head_i,
   output logic              buffer_ready_o,
-  output logic              undo_o,            // the last undo_chains_o chains have not been fetched; with fetch_ready_i
+  input  logic              undo_ready_i,
+  output logic              undo_o,            // the last undo_chains_o chains have not been fetched; with undo_ready_i
   output logic [15:0]       undo_chains_o,
   output logic              used_valid_o,
   output used_t             used_o,
@@ -134,10 +135,12 @@ module pen_nic_receive
   assign busy_o         = state_q != PICK;
 
   logic finish;                                 // the frame is done with, one way or the other
+  logic begins;                                 // not before what has failed stands still
+  assign begins = frame_valid_i && !hold_i && fail_o == '0;
   always_comb begin
     finish = 1'b0;
     unique case (state_q)
-      PICK: finish = frame_valid_i && !hold_i && !running_i[queue_o];
+      PICK: finish = begins && !running_i[queue_o];
       BUFFER: finish = failed_i || (empty_i && chains_q == '0);
       CHAIN: finish = at_q < length_t'(HEADER_BYTES);
       SETTLE, UNDO: finish = refused;
@@ -159,7 +162,7 @@ module pen_nic_receive
         chains_q  <= '0;
         error_q   <= 1'b0;
         second_q  <= 1'b0;
-        if (frame_valid_i && !hold_i && running_i[queue_o]) state_q <= FETCH;
+        if (begins && running_i[queue_o]) state_q <= FETCH;
       end
       FETCH: begin
         chain_bytes_q <= '0;
@@ -220,7 +223,7 @@ module pen_nic_receive
       end
       GIVE: if (used_ready_i) state_q <= PICK;
       UNDO: begin
-        if (undo_o && fetch_ready_i) state_q <= FORGET;
+        if (undo_o && undo_ready_i) state_q <= FORGET;
         if (finish) begin
           fail_o[queue_o] <= 1'b1;
           fail_error_o    <= QUEUE_ERROR_ACCESS;
@@ -327,7 +330,7 @@ module pen_nic_receive
       if (state_q inside {BUFFER, CHAIN} && whole) assert (chain_bytes_q != '0);
       if (state_q inside {REQUEST, SEEK, FILL, DATA, TAKEN, BUFFER} && chain_bytes_q == '0) assert (!whole);
       cover (received_o);
-      cover (undo_o && fetch_ready_i);
+      cover (undo_o && undo_ready_i);
       cover (|fail_o && fail_error_o == QUEUE_ERROR_SHORT);
       cover (|fail_o && fail_error_o == QUEUE_ERROR_ACCESS);
     end

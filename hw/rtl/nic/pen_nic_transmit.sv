@@ -41,17 +41,15 @@ module pen_nic_transmit
   output ats_request_t      ats_o,
   input  ats_answer_t       ats_i,
   output logic              residence_o,       // one cycle: a frame of fetched_queue_o would have waited for too long
-  // What of the queues is to be looked at
-  input  logic [QUEUES-1:0] notify_i,
   input  logic [QUEUES-1:0] running_i,
   input  logic              hold_i,            // no new chain is begun
   output logic              idle_o,            // nothing is being fetched, and nothing waits to be
   output logic              busy_o,            // a chain is under way
   // Chains
+  input  logic [QUEUES-1:0] held_i,            // there is one
   input  logic              fetch_ready_i,
   output logic              fetch_o,
   output logic [$clog2(QUEUES > 1 ? QUEUES : 2)-1:0] fetch_queue_o,
-  input  logic              empty_i,
   input  logic              failed_i,
   input  logic              buffer_valid_i,
   input  buffer_t           buffer_i,
@@ -100,7 +98,7 @@ module pen_nic_transmit
   state_e                        state_q;
   queue_t                        queue_q, chosen;
   slot_t                         slot_q, slot;
-  logic [QUEUES-1:0]             pending_q, able;
+  logic [QUEUES-1:0]             able;
   logic [QUEUES-1:0][SLOTS-1:0]  taken_q;
   logic [3:0]                    skip_q;        // bytes of the header still to come
   logic [16:0]                   skipped;
@@ -125,7 +123,7 @@ module pen_nic_transmit
 
   always_comb begin
     chosen = queue_q;
-    for (int unsigned k = 0; k < QUEUES; k++) able[k] = pending_q[k] && running_i[k] && taken_q[k] != '1;
+    for (int unsigned k = 0; k < QUEUES; k++) able[k] = held_i[k] && running_i[k] && taken_q[k] != '1;
     for (int unsigned k = QUEUES; k >= 1; k--) begin
       automatic queue_t next = queue_t'((32'(queue_q) + k) % QUEUES);
       if (able[next]) chosen = next;
@@ -227,13 +225,11 @@ module pen_nic_transmit
 
   always_ff @(posedge clk_i) begin
     fail_o    <= '0;
-    pending_q <= (pending_q | notify_i) & running_i;
     unique case (state_q)
       PICK: begin
         if (fetch_o) begin
           queue_q <= chosen;
           timed_q <= launch_enable_i[chosen];
-          pending_q[chosen] <= notify_i[chosen];  // a doorbell from here on counts, even if nothing is found now
           state_q <= BUFFER;
         end
         skip_q   <= 4'(HEADER_BYTES);
@@ -246,9 +242,8 @@ module pen_nic_transmit
       BUFFER: begin
         if (first_q) slot_q <= slot;              // of the whole frame, whatever is released meanwhile
         first_q <= 1'b0;
-        if (empty_i || failed_i) state_q <= PICK;
+        if (failed_i) state_q <= PICK;
         else if (buffer_valid_i) begin
-          pending_q[queue_q] <= running_i[queue_q];
           head_q <= head_i;
           read_q  <= '{address: buffer_i.address + ADDRESS_W'(skipped), bytes: buffer_i.bytes - skipped};
           last_q  <= buffer_i.last;
@@ -294,7 +289,6 @@ module pen_nic_transmit
     if (rst_i) begin
       state_q   <= PICK;
       queue_q   <= '0;
-      pending_q <= '0;
       taken_q   <= '0;
       fail_o    <= '0;
     end

@@ -158,6 +158,23 @@ async def a_bad_receive_chain_stops_its_queue_alone(dut):
 
 
 @cocotb.test()
+async def a_queue_that_has_failed_gets_no_frame_that_waited(dut):
+    host = await host_of(dut)
+    host.slow = 200
+    queue = (await receivers(host, (0,)))[0]
+    queue.descriptor(0, queue.buffers, 4, WRITE)
+    queue.offer(0)
+    for number in range(1, 4):
+        queue.descriptor(number, queue.buffers + 0x800 * number, 0x800, WRITE)
+        queue.offer(number)
+    for _ in range(3):
+        host.arrive(on_the_wire(bytes(60)))
+    await until_quiet(host)
+    assert await host.read("errors") == 1 << queue.virtqueue
+    assert queue.get(queue.device + 2, 2) == 0, "nothing is given back"
+
+
+@cocotb.test()
 async def rules_filters_and_priorities_steer(dut):
     host = await host_of(dut)
     queues = await receivers(host)
