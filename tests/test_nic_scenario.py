@@ -209,10 +209,11 @@ def test_a_card_holds_the_streams_of_a_class_with_ats() -> None:
         # The burst is two frames, and the others follow at the rate, each in the very cycle.
         assert [time - begin - 64_000 for time in model[2:]] == [n * _RECOVERY_PS for n in (1, 2, 3)]
         assert [time - begin - 64_000 for time in model[:2]] == [0, 8_160_000]
-        offsets |= {one - other for one, other in zip(card, model, strict=True)}
-    # What the first frame of each burst takes from the host's memory.
-    assert len(offsets) == 1
-    assert 0 < offsets.pop() < 5_000_000
+        # What the first frame of the burst takes from the host's memory, which serves the other queue too.
+        (offset,) = {one - other for one, other in zip(card, model, strict=True)}
+        offsets.add(offset)
+    assert 0 < min(offsets) <= max(offsets) < 5_000_000
+    assert max(offsets) - min(offsets) < 100_000
     assert len(hard[1]["other"]) == len(soft[1]["other"]) == 80
     for summary, _ in (hard, soft):
         assert summary["ok"]
