@@ -152,8 +152,8 @@ module pen_registers
   // ---- What is kept -------------------------------------------------------------------------------------------------
   localparam int unsigned WORDS = 512;
   logic [31:0] bits, at_reset, stored, live;
-  logic [31:0] time_high_q;
-  logic        requested_q;
+  logic [31:0] time_low_q, time_high_q;          // of the cycle of the request
+  logic        requested_q, answered_q;
   logic [7:0]  resets_q;                         // the ports that are in reset
 
   assign bits = kept_bits(address);
@@ -188,7 +188,7 @@ module pen_registers
   always_comb begin
     case (address)
       REG_STATUS:    live = 32'(init_busy_i);
-      REG_TIME_LOW:  live = time_ns_i[31:0];
+      REG_TIME_LOW:  live = time_low_q;
       REG_TIME_HIGH: live = time_high_q;
       default:       live = known && !acts ? stored : '0;
     endcase
@@ -197,9 +197,12 @@ module pen_registers
 
   always_ff @(posedge clk_i) begin
     requested_q <= request && !write && !of_unit && !rst_i;
-    read_ack    <= (requested_q || (answered && !write)) && !rst_i;
-    read_data   <= answered ? chain_i.data : live;
-    if (requested_q && address == REG_TIME_LOW) time_high_q <= time_ns_i[63:32];
+    answered_q  <= answered && !write && !rst_i;
+    read_ack    <= (requested_q || answered_q) && !rst_i;
+    if (answered) read_data <= chain_i.data;
+    else if (requested_q) read_data <= live;
+    time_low_q  <= time_ns_i[31:0];
+    if (request && !write && address == REG_TIME_LOW) time_high_q <= time_ns_i[63:32];
     if (rst_i) resets_q <= '0;
     else if (request && write && address == REG_PORT_RESET) resets_q <= write_data[7:0];
   end
