@@ -70,7 +70,8 @@ def simulated(network: Network) -> Seen:
             pairs = seen.of("received", name, talker.bridge).sort("time_ps").select("time_ps", "bytes").rows()
             ends = [(time - -size * 8 * 10**12 // talker.link_rate_bps, size) for time, size in pairs]
             overhead = network.bridges[talker.bridge].overhead_bytes
-            seen.conforming[name] = conformance(ends, stream.ats.rate_bps, stream.ats.burst_bytes, overhead)
+            first = stream.ats.at_node(talker.bridge)
+            seen.conforming[name] = conformance(ends, first.rate_bps, first.burst_bytes, overhead)
             counted = result["statistics"][name]["conformance"]
             assert Conformance.from_engine(counted) == seen.conforming[name], name
     return seen
