@@ -2,6 +2,7 @@
 //! Nodes on the loopback network, each with an address of its own.
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
+use std::process;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,15 +11,19 @@ use penstock_msg::{Endpoint, Error, Identity, Options, Tile};
 const A: Identity = Identity(0x0000_0000);
 const B: Identity = Identity(0x0001_0100);
 
-/// Each test has a port of its own, in whatever process it runs.
+/// Each test has a port of its own, and each process a network: what others bind in between is not in the way.
 fn options() -> Options {
     let free = TcpListener::bind((address(A), 0)).expect("an address of loopback");
     let port = free.local_addr().expect("its own").port();
-    Options { network: [127, 0], port, timeout: Some(Duration::from_secs(20)), ..Options::default() }
+    Options { network: network(), port, timeout: Some(Duration::from_secs(20)), ..Options::default() }
+}
+
+fn network() -> [u8; 2] {
+    [127, 1 + (process::id() % 254) as u8]
 }
 
 fn address(node: Identity) -> Ipv4Addr {
-    node.address(Tile::default(), [127, 0]).expect("a node")
+    node.address(Tile::default(), network()).expect("a node")
 }
 
 fn opened(node: Identity, options: &Options) -> Endpoint {

@@ -11,6 +11,9 @@ pub const MOST_QUEUES: usize = 16;
 const NEAR_NS: Time = 8;
 /// The clock is read so long before the tick in which a frame is taken or refused.
 const JUDGED_BEFORE: Tick = 2;
+/// A frame is late whose time is less than this ahead of what is read then: taken, it would leave three ticks after that
+/// reading at the soonest, more than `NEAR_NS` after its time.
+const LATE_NS: Time = 16;
 /// From the tick in which a frame is taken to that in which it goes, and from one frame of a queue to the next, at the least.
 const TAKEN_TO_RELEASED: Tick = 2;
 const NEXT_RELEASED: Tick = 3;
@@ -95,7 +98,7 @@ impl<T> Launch<T> {
         if time.saturating_sub(now) > self.horizon_ns.into() {
             return Verdict::Beyond;
         }
-        if queue.drops && now + NEAR_NS > time {
+        if queue.drops && now + LATE_NS > time {
             return Verdict::Dropped;
         }
         let place = queue.held.partition_point(|&(held, _)| held <= time);
@@ -161,11 +164,13 @@ mod tests {
     }
 
     fn offers() -> impl Strategy<Value = Vec<Offer>> {
-        prop::collection::vec((20..400_u64, 0..3_usize, launch_time()), 1..40).prop_map(|drawn| {
+        // Any time, or one near the soonest at which the frame can leave.
+        let near = prop::option::of(0..300_u64);
+        prop::collection::vec((20..400_u64, 0..3_usize, launch_time(), near), 1..40).prop_map(|drawn| {
             let mut at = 100;
-            let offer = |(after, queue, launch_ns)| {
+            let offer = |(after, queue, launch_ns, near): (_, _, _, Option<_>)| {
                 at += after;
-                Offer { at, queue, launch_ns }
+                Offer { at, queue, launch_ns: near.map_or(launch_ns, |near| 8 * at + near) }
             };
             drawn.into_iter().map(offer).collect()
         })
@@ -264,7 +269,7 @@ mod tests {
             assert!(launch.is_enabled(0) && !launch.is_enabled(1));
             launch.offer(&clock, 1_000, 0, launch_ns, ())
         };
-        assert_eq!([now + 7, now + 8].map(verdict), [Verdict::Dropped, Verdict::Taken]);
+        assert_eq!([now + 15, now + 16].map(verdict), [Verdict::Dropped, Verdict::Taken]);
         assert_eq!([now + 500, now + 501].map(verdict), [Verdict::Taken, Verdict::Beyond]);
     }
 

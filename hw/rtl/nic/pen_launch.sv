@@ -54,6 +54,7 @@ module pen_launch
   localparam int unsigned QUEUE_W = $clog2(PLACES);
   localparam int unsigned SLOT_W = $clog2(SLOTS);
   localparam int unsigned NEAR_NS = 8;
+  localparam int unsigned LATE_NS = 16;         // read two cycles before, and released two cycles later at the soonest
 
   typedef logic [QUEUE_W-1:0] queue_t;
   typedef logic [SLOT_W-1:0]  slot_t;
@@ -141,7 +142,7 @@ module pen_launch
     endcase
     read_time_q <= read_time;
     ahead_q  <= ahead;
-    late_q   <= ahead_q[64] || ahead_q[63:3] == '0;
+    late_q   <= ahead_q[64] || ahead_q[63:0] < 64'(LATE_NS);
     beyond_q <= !ahead_q[64] && ahead_q[63:0] > 64'(horizon_ns_i);
     if (hit && state_q != IDLE) begin
       state_q <= PLACE;
