@@ -17,10 +17,9 @@ def test_nothing_is_lost_at_line_rate_while_memory_answers_soon(ports: int, late
     assert [row["quantity"] for row in seen if not row["ok"]] == []
 
 
-def test_memory_that_is_far_costs_short_frames_and_no_others() -> None:
+def test_memory_that_is_far_costs_short_received_frames_and_no_others() -> None:
     seen = {row["id"]: row["ok"] for row in both_ways(1, latency_cycles=125)}
-    assert all(seen[f"{what}.{size}"] for what in ("received", "sent") for size in (508, 1514))
-    assert not seen["sent.60"], "then docs/nic.md says too little of this card"
+    assert {name for name, is_met in seen.items() if not is_met} == {"received.60", "received.124"}
 
 
 def test_the_worst_port_counts() -> None:

@@ -6,6 +6,7 @@ nic/pen_dma_write.sv
 nic/pen_virtqueue.sv
 nic/pen_used_ring.sv
 nic/pen_frame_writer.sv
+nic/pen_frame_fetch.sv
 nic/pen_launch.sv
 nic/pen_nic_transmit.sv
 nic/pen_nic_ats.sv

@@ -4,7 +4,7 @@
 // pen_dma_requests cuts requests into bursts and looks each page up in the windows before it is asked for: what lies
 // outside is never on the bus, and ends its request there. A client may ask again as soon as all bursts of its request are
 // asked for; data comes in the order in which it was asked for, whoever asked. What windows or bus said no to ends with `error`.
-// Clients take each beat as it comes, a cycle after it was on the bus.
+// Clients take each beat as it comes, a cycle after it was on the bus; behind a request with `mark` a cycle is free.
 module pen_dma_read
   import pen_nic_pkg::*;
 #(
@@ -39,6 +39,7 @@ module pen_dma_read
   typedef struct packed {
     logic       refused;                        // nothing of it is on the bus
     logic       last;                           // of its request
+    logic       mark;
     client_t    client;
     logic [2:0] offset;
     logic [7:0] bytes;
@@ -47,7 +48,7 @@ module pen_dma_read
   // ---- Addresses
   typedef enum logic [1:0] {IDLE, ADDRESS, REFUSE} state_e;
   state_e             state_q;
-  logic               check, burst_last, last, asked;
+  logic               check, burst_last, last, mark, asked;
   logic [7:0]         bytes, strobe;
   logic [CLIENTS-1:0] active;
   address_t           address;
@@ -73,6 +74,7 @@ module pen_dma_read
     .bytes_o     (bytes),
     .words_o     (m_axi_arlen_o),
     .last_o      (last),
+    .mark_o      (mark),
     .moves_i     (asked),
     .strobe_o    (strobe),
     .burst_last_o(burst_last),
@@ -83,7 +85,7 @@ module pen_dma_read
   assign m_axi_arvalid_o = state_q == ADDRESS && open_ready;
   assign asked           = open_ready && (state_q == REFUSE || (state_q == ADDRESS && m_axi_arready_i));
   assign burst = '{
-    refused: state_q == REFUSE, last: state_q == REFUSE || last, client: client, offset: address[2:0], bytes: bytes
+    refused: state_q == REFUSE, last: state_q == REFUSE || last, mark: mark, client: client, offset: address[2:0], bytes: bytes
   };
 
   always_ff @(posedge clk_i) begin
@@ -101,7 +103,7 @@ module pen_dma_read
     .valid_o(open_valid), .ready_i(ends), .data_o(now), .count_o(open_count)
   );
 
-  logic               first_q, taken, fails;
+  logic               first_q, pause_q, taken, fails;
   logic [7:0]         left_q, left;
   logic [2:0]         offset;
   logic [3:0]         lanes, moved;
@@ -111,8 +113,8 @@ module pen_dma_read
   assign left           = first_q ? now.bytes : left_q;
   assign offset         = first_q ? now.offset : '0;
   assign lanes          = 4'd8 - {1'b0, offset};
-  assign m_axi_rready_o = open_valid && !now.refused;
-  assign taken          = open_valid && (now.refused || m_axi_rvalid_i);
+  assign m_axi_rready_o = open_valid && !now.refused && !pause_q;
+  assign taken          = open_valid && !pause_q && (now.refused || m_axi_rvalid_i);
   assign fails          = now.refused || m_axi_rresp_i[1];
   assign moved          = left > 8'(lanes) ? lanes : left[3:0];
   assign ends           = taken && (now.refused || left == 8'(moved));
@@ -123,11 +125,13 @@ module pen_dma_read
     beat.count  = moved;
     beat.error  = fails || error_q[now.client];
     beat.last   = ends && now.last;
+    beat.mark   = now.mark;
   end
 
   always_ff @(posedge clk_i) begin
     beat_o       <= beat;
     beat_valid_o <= '0;
+    pause_q      <= taken && beat.last && now.mark;
     if (taken) begin
       beat_valid_o[now.client] <= 1'b1;
       first_q <= ends;
@@ -136,6 +140,7 @@ module pen_dma_read
     end
     if (rst_i) begin
       beat_valid_o <= '0;
+      pause_q      <= 1'b0;
       first_q      <= 1'b1;
       error_q      <= '0;
     end

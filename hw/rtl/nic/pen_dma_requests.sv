@@ -7,7 +7,7 @@
 //
 //   next_i      |1| | | | |..| |    a burst may begin
 //   ask_o       | |1| | | |..| |    until taken_i; now_q is the request whose turn it is, to the end of the burst
-//   check_o     | | |1| | |..| |    client_o, address_o, bytes_o, words_o and last_o hold from here to the end of the burst
+//   check_o     | | |1| | |..| |    client_o, address_o, bytes_o, words_o, last_o and mark_o hold from here to the end of the burst
 //   moves_i     | | | | |1|..|1|    a word: which bytes of it belong to the burst, strobe_o; whether it ends it, burst_last_o
 //
 // With WHOLE a burst moves in one cycle.
@@ -33,6 +33,7 @@ module pen_dma_requests
   output logic [7:0]                  bytes_o,
   output logic [7:0]                  words_o,           // less one
   output logic                        last_o,            // it is the last one of its request
+  output logic                        mark_o,            // of its request
   input  logic                        moves_i,
   output logic [7:0]                  strobe_o,
   output logic                        burst_last_o,
@@ -95,6 +96,7 @@ module pen_dma_requests
   assign bytes_o      = bytes_q;
   assign words_o      = 8'(behind >> 3);
   assign last_o       = is_last_q;
+  assign mark_o       = now_q.mark;
   assign strobe_o     = (is_first_q ? 8'hFF << now_q.address[2:0] : '1) & (burst_last_o ? 8'hFF >> (3'd7 - end_lane_q) : '1);
   assign burst_last_o = WHOLE || burst_last_q;
 

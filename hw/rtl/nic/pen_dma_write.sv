@@ -47,7 +47,7 @@ module pen_dma_write
   state_e     state_q;
   client_t    client, answered;
   address_t   address;
-  logic       check, burst_last, last, moves, opened, answers, open_ready, open_valid;
+  logic       check, burst_last, last, mark, moves, opened, answers, open_ready, open_valid;
   logic [7:0] bytes;
   logic [$clog2(DEPTH):0] open_count;
   logic [CLIENTS-1:0]     active;
@@ -70,6 +70,7 @@ module pen_dma_write
     .bytes_o     (bytes),
     .words_o     (m_axi_awlen_o),
     .last_o      (last),
+    .mark_o      (mark),
     .moves_i     (moves),
     .strobe_o    (m_axi_wstrb_o),
     .burst_last_o(burst_last),
@@ -125,5 +126,5 @@ module pen_dma_write
   end
 
   logic unused;
-  assign unused = &{1'b0, m_axi_bresp_i[0], open_count, last, bytes, address[2:0]};
+  assign unused = &{1'b0, m_axi_bresp_i[0], open_count, last, mark, bytes, address[2:0]};
 endmodule

@@ -7,6 +7,7 @@ package pen_nic_pkg;
   localparam int unsigned WINDOWS = 4;
   localparam int unsigned MAX_QUEUES = 32;      // virtqueues: 16 pairs
   localparam int unsigned HEADER_BYTES = 12;    // virtio_net_hdr_v1 (VIRTIO 1.2, 5.1.6)
+  localparam int unsigned FRAME_CELLS = 16;     // of the store, one behind the other: those of a slot
   // verilator lint_on UNUSEDPARAM
 
   typedef logic [ADDRESS_W-1:0] address_t;
@@ -43,6 +44,7 @@ package pen_nic_pkg;
   } queue_settings_t;
 
   typedef struct packed {
+    logic        mark;              // comes back with what was read
     address_t    address;
     logic [16:0] bytes;             // 1 to 65536
   } dma_request_t;
@@ -51,6 +53,7 @@ package pen_nic_pkg;
   typedef struct packed {
     logic        last;              // of the request
     logic        error;             // with last: not all of it could be read
+    logic        mark;              // of the request
     logic [3:0]  count;
     logic [2:0]  offset;
     logic [63:0] data;
@@ -61,6 +64,24 @@ package pen_nic_pkg;
     logic [16:0] bytes;
     logic        last;              // of its chain
   } buffer_t;
+
+  // A frame that has been fetched, or what became of it.
+  typedef enum logic [1:0] {
+    FETCHED_WHOLE   = 2'd0,         // in the store
+    FETCHED_REFUSED = 2'd1,         // it is none: its chain goes back unsent
+    FETCHED_CUT     = 2'd2          // its chain is wrong
+  } fetched_e;
+
+  typedef struct packed {
+    fetched_e    kind;
+    logic        error;             // memory refused some of it
+    logic [3:0]  of_queue;
+    logic [2:0]  slot;
+    logic        timed;             // a launch time stood before it
+    logic [15:0] head;
+    pen_pkg::length_t bytes;        // read of the chain, the launch time with them
+    logic [63:0] launch_time;
+  } fetched_t;
 
   // What is told of a chain that goes back to the driver.
   typedef enum logic [1:0] {

@@ -99,8 +99,7 @@ module pen_nic_port
   output egress_event_t        egress_event_o  // for observers
 );
   localparam int unsigned TURNS = 2;           // the least that the timer has
-  localparam int unsigned SLOT_CELLS = 16;
-  localparam int unsigned CELLS = 1 << $clog2(PAIRS * SLOTS * SLOT_CELLS);
+  localparam int unsigned CELLS = 1 << $clog2(PAIRS * SLOTS * FRAME_CELLS);
   localparam int unsigned QUEUE_W = PAIRS > 1 ? $clog2(PAIRS) : 1;
   localparam int unsigned USED_W = $clog2(2 * PAIRS);
   localparam int unsigned LISTS = PAIRS > CLASSES ? 2 * SLOTS : SLOTS;  // of each class
@@ -520,7 +519,7 @@ module pen_nic_port
   release_t     released;
   logic         refused;
   logic         launch_late, launch_dropped, launch_beyond, residence;
-  logic [QUEUE_W-1:0] sent_queue, launch_queue;
+  logic [QUEUE_W-1:0] sent_queue, fetched_queue;
   pen_nic_transmit #(.QUEUES(PAIRS), .SLOTS(SLOTS), .CELLS(CELLS), .PORT(0), .ATS(ATS)) u_transmit (
     .clk_i,
     .rst_i,
@@ -535,7 +534,7 @@ module pen_nic_port
     .late_o           (launch_late),
     .dropped_o        (launch_dropped),
     .beyond_o         (launch_beyond),
-    .fetched_queue_o  (launch_queue),
+    .fetched_queue_o  (fetched_queue),
     .ats_enable_i     (ats_enable[PAIRS-1:0]),
     .ats_o,
     .ats_i,
@@ -741,9 +740,7 @@ module pen_nic_port
 
   // ---- Chains that are done with -------------------------------------------------------------------------------------
   logic [2*PAIRS-1:0] failed_q;                // the host has been told
-  logic [QUEUE_W-1:0] fetch_queue_q;
   logic [USED_W-1:0]  used_queue;
-  always_ff @(posedge clk_i) if (fetch) fetch_queue_q <= fetch_queue;
 
   always_comb begin
     running   = '0;
@@ -767,7 +764,7 @@ module pen_nic_port
   end
   assign interrupt_o = interrupt;
   assign used        = receive_used_valid ? receive_used : transmit_used;
-  assign used_queue  = receive_used_valid ? USED_W'({receive_queue, 1'b0}) : USED_W'({fetch_queue_q, 1'b1});
+  assign used_queue  = receive_used_valid ? USED_W'({receive_queue, 1'b0}) : USED_W'({fetched_queue, 1'b1});
 
   pen_used_ring #(.QUEUES(2 * PAIRS)) u_used_ring (
     .clk_i,
@@ -928,7 +925,7 @@ module pen_nic_port
     .dropped_i       (launch_dropped),
     .beyond_i        (launch_beyond),
     .residence_i     (residence),
-    .fetched_queue_i (4'(launch_queue)),
+    .fetched_queue_i (4'(fetched_queue)),
     .access_i        (node_access[NODE_COUNTERS]),
     .answer_o        (node_answer[NODE_COUNTERS]),
     .answer_data_o   (node_data[NODE_COUNTERS])

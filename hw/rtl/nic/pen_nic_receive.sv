@@ -112,8 +112,8 @@ module pen_nic_receive
   logic [15:0] num_buffers;
   assign num_buffers   = chains_q + 1'b1;
   assign write_valid_o = state_q inside {REQUEST, PATCH};
-  assign write_o       = state_q == PATCH ? '{address: num_buffers_q[second_q] + ADDRESS_W'(num_buffers_at_q[second_q]), bytes: 17'd1}
-                                          : '{address: address_q, bytes: 17'(bytes_q)};
+  assign write_o       = state_q == PATCH ? '{mark: 1'b0, address: num_buffers_q[second_q] + ADDRESS_W'(num_buffers_at_q[second_q]), bytes: 17'd1}
+                                          : '{mark: 1'b0, address: address_q, bytes: 17'(bytes_q)};
   assign data_valid_o  = state_q inside {DATA, PATCH_DATA};
   assign data_o        = state_q == PATCH_DATA ? {8{num_buffers[8*second_q+:8]}} : both[63:0];
 

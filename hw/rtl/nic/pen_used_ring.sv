@@ -134,11 +134,11 @@ module pen_used_ring
   logic upper_q;
   always_comb begin
     write_valid_o = state_q inside {ELEMENT, INDEX};
-    write_o       = '{address: write_at, bytes: state_q == INDEX ? 17'd2 : 17'd8};
+    write_o       = '{mark: 1'b0, address: write_at, bytes: state_q == INDEX ? 17'd2 : 17'd8};
     data_valid_o  = state_q inside {ELEMENT_DATA, INDEX_DATA};
     data_o        = state_q == INDEX_DATA ? index_data : upper_q ? {element[31:0], element[63:32]} : element;
     read_valid_o  = state_q == ASK;
-    read_o        = '{address: {place.driver, 1'b0}, bytes: 17'd2};
+    read_o        = '{mark: 1'b0, address: {place.driver, 1'b0}, bytes: 17'd2};
   end
 
   assign no_interrupt = beat_i.data[16*beat_i.offset[2:1]];

@@ -231,7 +231,7 @@ module pen_virtqueue
 
   assign head_q          = offset_q[19:4];
   assign request_valid_o = request_q;
-  assign request_o       = '{address: address_q, bytes: 17'(bytes_q)};
+  assign request_o       = '{mark: 1'b0, address: address_q, bytes: 17'(bytes_q)};
   assign answered        = beat_valid_i && beat_i.last;
 
   pen_lutram_1r1w #(.WIDTH(16), .DEPTH(PLACES * HELD)) u_heads (
@@ -463,7 +463,7 @@ module pen_virtqueue
 
   logic unused;
   assign unused = &{1'b0, settings_i.device, settings_i.next_used, settings_i.descriptors[3:0], settings_i.driver[0],
-                    beat_i.count, beat_i.offset[0], flags_q[15:3]};
+                    beat_i.count, beat_i.mark, beat_i.offset[0], flags_q[15:3]};
 
 `ifdef FORMAL
   // Contract, whatever the driver writes: 1. no chain is begun that the driver has not offered, and never more than the ring

@@ -34,7 +34,7 @@ module pen_nic_watch
       assign queued[p]         = gen_port[p].u_port.u_transmit.queued || launched || gen_port[p].u_port.residence;
       assign refused[p]        = gen_port[p].u_port.residence || (launched && !gen_port[p].u_port.u_transmit.launch_taken);
       assign arrival_ns[p]     = gen_port[p].u_port.residence ? time_ns_i - ANSWERED_NS : shaped ? arrived_q[p] : '0;
-      assign transmit_queue[p] = 4'(gen_port[p].u_port.u_transmit.queue_q);
+      assign transmit_queue[p] = 4'(gen_port[p].u_port.u_transmit.whole_queue);
       assign frame_bytes[p]    = gen_port[p].u_port.u_transmit.length_q;
       assign first_cell[p]     = gen_port[p].u_port.u_transmit.base;
       assign launch_ns[p]      = launched ? gen_port[p].u_port.u_transmit.launch_time : '0;

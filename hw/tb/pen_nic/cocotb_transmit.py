@@ -121,6 +121,38 @@ async def a_bad_descriptor_stops_its_queue_alone(dut):
 
 
 @cocotb.test()
+async def behind_a_frame_that_memory_refused_its_queue_does_nothing(dut):
+    """Frames of it that are on their way are neither sent nor given back; those before it and of others are both."""
+    host = await host_of(dut)
+    host.slow = 40
+    good = Queue(host, 1, 0x20000)
+    await good.start()
+    for _ in range(6):
+        bad = Queue(host, 0, 0x10000, first=random.randrange(65536))
+        await bad.start()
+        before, others = ([random.randbytes(random.randint(14, 200)) for _ in range(n)] for n in (2, 3))
+        heads = [bad.send(frame) for frame in before]
+        place = 4 * (bad.next % 4)
+        buffers = [(bad.buffers, 12 + 60), (MEMORY + 0x1000, 60), (bad.buffers, 60)]
+        chain = random.choice((buffers[1:2], buffers[:2], buffers[1:], buffers))
+        for number, buffer in enumerate(chain):
+            is_last = number + 1 == len(chain)
+            bad.descriptor(place + number, *buffer, *((0, 0) if is_last else (NEXT, place + number + 1)))
+        bad.offer(place)
+        bad.send(random.randbytes(60))
+        given = [good.send(frame) for frame in others]
+        for queue in (bad, good):
+            await host.write("notify", queue.virtqueue)
+        await until_quiet(host)
+        assert bad.given_back() == heads
+        assert good.given_back() == given
+        await host.write("select", bad.virtqueue)
+        assert await host.read("state") >> 20 & 0xF == 8
+        assert sorted(frame for _, frame in host.frames) == sorted(map(on_the_wire, before + others))
+        host.frames.clear()
+
+
+@cocotb.test()
 async def what_was_done_before_a_queue_fails_is_told(dut):
     """While the driver of another queue is being told, so that what is done has to wait."""
     host = await host_of(dut)
