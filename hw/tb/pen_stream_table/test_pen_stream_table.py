@@ -11,6 +11,17 @@ from runner import run_module
 LATENCY = 4
 
 
+def a_key(rng):
+    """Any that a frame can have: there are three identification functions."""
+    return rng.randrange(3) << 107 | rng.getrandbits(107)
+
+
+def another(rng, key):
+    """One that differs in one bit."""
+    changed = key ^ 1 << rng.randrange(109)
+    return changed if changed >> 107 != 3 else key ^ 1
+
+
 async def begin(dut):
     """Clears the table."""
     for name in ("valid_i", "key_i", "write_i", "write_table_i", "write_index_i", "write_data_i"):
@@ -36,7 +47,7 @@ async def is_cleared_whole(dut):
     rng = random.Random(random.getrandbits(32))
     streams = dut.STREAMS.value.to_unsigned()
     await begin(dut)
-    keys = [rng.getrandbits(109) for _ in range(100)]
+    keys = [a_key(rng) for _ in range(100)]
     for stream, key in enumerate(keys):
         for way, slot in enumerate(stream_slots(key, streams)):
             dut.write_i.value = 1
@@ -49,6 +60,39 @@ async def is_cleared_whole(dut):
     await clear(dut)
     for key in keys:
         assert not await lookup(dut, key)
+
+
+@cocotb.test()
+async def a_slot_says_what_is_not_kept(dut):
+    """One key stands in each slot: it is found, and what differs from it in one of the bits that are not kept."""
+    rng = random.Random(random.getrandbits(32))
+    streams = dut.STREAMS.value.to_unsigned()
+    await begin(dut)
+    key = a_key(rng)
+    bits = (2 * streams).bit_length() - 1
+    for way in range(2):
+        for slot in range(2 * streams):
+            await write(dut, way, slot, key)
+        found = [bit for bit in range(109) if (key ^ 1 << bit) >> 107 != 3 and await lookup(dut, key ^ 1 << bit)]
+        assert len(found) == bits, found
+        assert max(found) < 104
+        for slot in range(2 * streams):
+            await write(dut, way, slot, None)
+        assert not await lookup(dut, key ^ 1 << found[0])
+        for bit in found:
+            await write(dut, way, stream_slots(key, streams)[way], key)
+            assert await lookup(dut, key)
+            assert not await lookup(dut, key ^ 1 << bit)
+
+
+async def write(dut, way, slot, key):
+    """An entry, or none."""
+    dut.write_i.value = 1
+    dut.write_table_i.value = way
+    dut.write_index_i.value = slot
+    dut.write_data_i.value = 0 if key is None else 1 << 121 | key
+    await FallingEdge(dut.clk_i)
+    dut.write_i.value = 0
 
 
 async def lookup(dut, key):
@@ -73,9 +117,7 @@ async def finds_what_was_written(dut):
     table = {}  # (table, slot): (key, stream)
     keys = []
     while len(keys) < min(streams, 256):
-        keys.append(
-            rng.getrandbits(109) if rng.random() < 0.5 or not keys else rng.choice(keys) ^ 1 << rng.randrange(109)
-        )
+        keys.append(a_key(rng) if rng.random() < 0.5 or not keys else another(rng, rng.choice(keys)))
     expected = []
     hits = 0
     for _ in range(6000):
@@ -104,7 +146,7 @@ async def finds_what_was_written(dut):
         if rng.random() < 0.7:
             looked = rng.choice(keys)
             if rng.random() < 0.2:
-                looked ^= 1 << rng.randrange(109)
+                looked = another(rng, looked)
         dut.valid_i.value = int(looked is not None)
         if looked is not None:
             dut.key_i.value = looked
