@@ -67,6 +67,7 @@ module pen_credit
   logic    selected_q, gap_q;                    // the count begins a cycle late, as the length comes from far
   length_t length_q;
   class_t  class_q;
+  logic [CLASSES-1:0] of_class_q;                // the same, a bit for each class: it comes into many sums
   length_t count_q;                              // cycles still to come
   logic    ends;                                 // the last cycle of the transmission
 
@@ -83,7 +84,8 @@ module pen_credit
     if (selected_q) count_q <= length_q + (PREAMBLE_BYTES - 4) + (gap_q ? GAP_BYTES : '0);
     else count_q <= count_q - 1'b1;
     if (grant_i) begin
-      class_q <= grant_class_i;
+      class_q    <= grant_class_i;
+      of_class_q <= CLASSES'(1) << grant_class_i;
       fresh_q <= write_i && write_class_i == grant_class_i;
     end
   end
@@ -100,7 +102,7 @@ module pen_credit
     credit_t         change;
 
     assign write     = write_i && write_class_i == class_t'(k);
-    assign transmits = sending && class_q == class_t'(k);
+    assign transmits = sending && of_class_q[k];
     assign twice     = selected_i && !fresh_q;
     assign negative  = credit_q[k][CREDIT_W-1];
     assign idles     = open_i[k] && (negative || (waiting_i[k] && !credit_q[k][CREDIT_W-2]));
@@ -132,13 +134,14 @@ module pen_credit
   end
 
   assign idle_o    = moving == '0 && !sending;
-  assign sending_o = sending ? 8'b1 << class_q : '0;
+  assign sending_o = sending ? of_class_q : '0;
 
   // --- observation -------------------------------------------------------------------------------------------------
   // Credit is highest when a frame is selected and lowest when its transmission ends. What it was is held and goes past
   // the extreme of its class in parts of three bits, the highest first: as long as both are the same it does not matter
   // which is kept, and the first difference says which is. A pass takes PARTS cycles, and so does a read, of what
-  // credit was a cycle ago; the shortest frame leaves room for the passes of its begin and end and for a read.
+  // credit was a cycle ago; the shortest frame leaves room for the passes of its begin and end and for a read. What a
+  // pass is of stands in registers when it begins, and moves on by a part in each of its cycles.
   //
   //   cycle        | x    | x+1     | x+2                            | x+3, or when the pass before is over
   //   ends         | 1    |         | what is left is in before_q    | its pass begins
@@ -152,9 +155,9 @@ module pen_credit
 
   bits_t [CLASSES-1:0] before_q;                 // of each class in the cycle before
   bits_t             looked;
-  parts_t            low_q, high_q, now_q;
+  parts_t            low_q, high_q, passing_q;
   part_t [PARTS-2:0] answer_q;                   // but for the last part
-  class_t            look_class, low_class_q, high_class_q, address;
+  class_t            look_class, low_class_q, high_class_q, address_q;
   logic [2:1]        ended_q;                    // a transmission, so many cycles before
   logic              late_q;                     // the class that was selected is looked at a cycle late
   logic              low_pending_q, high_pending_q, clear_q;
@@ -162,7 +165,7 @@ module pen_credit
   pass_e             pass_q;
   logic              take, busy_q, first_q, last, decided_q, keeps_q;  // keeps: the stored one
   logic [INDEX_W-1:0] index_q;
-  logic               of_low, keeps;
+  logic               of_low_q, keeps;
   part_t              sign, candidate, stored, extreme, answer;
 
   assign look_class = ended_q[2] ? low_class_q : selected_i || late_q ? class_q : read_class_i;
@@ -172,29 +175,22 @@ module pen_credit
   assign last       = index_q == '0;
 
   // The lowest are kept inverted, so that one comparison serves both.
-  always_comb begin
-    of_low    = pass_q == LOW || (pass_q == READ && which_q == 2'd2);
-    address   = read_class_i;
-    candidate = now_q[index_q];
-    if (pass_q == LOW) {address, candidate} = {low_class_q, low_q[index_q]};
-    if (pass_q == HIGH) {address, candidate} = {high_class_q, high_q[index_q]};
-    candidate ^= {PART_W{of_low}};
-  end
+  assign candidate = passing_q[PARTS-1] ^ {PART_W{of_low_q}};
 
   always_comb begin
     sign    = {first_q, {(PART_W - 1) {1'b0}}};      // the first bit is that
     keeps   = decided_q ? keeps_q : (candidate ^ sign) <= (stored ^ sign);
     extreme = keeps ? stored : candidate;
-    answer  = (which_q == 2'd0 ? candidate : extreme) ^ {PART_W{of_low}};
+    answer  = (which_q == 2'd0 ? candidate : extreme) ^ {PART_W{of_low_q}};
   end
 
   pen_lutram_1r1w #(.WIDTH(PART_W), .DEPTH(2 * CLASSES << INDEX_W)) u_extremes (
     .clk_i,
     .write_i     (init_busy_i || (busy_q && !(pass_q == READ && which_q == 2'd0))),
-    .write_addr_i(init_busy_i ? init_index_i[INDEX_W+3:0] : {!of_low, address, index_q}),
+    .write_addr_i(init_busy_i ? init_index_i[INDEX_W+3:0] : {!of_low_q, address_q, index_q}),
     .write_data_i(init_busy_i ? {PART_W{!init_index_i[INDEX_W+3]}}
-                  : pass_q == READ && clear_q ? {PART_W{of_low}} : extreme),
-    .read_addr_i ({!of_low, address, index_q}),
+                  : pass_q == READ && clear_q ? {PART_W{of_low_q}} : extreme),
+    .read_addr_i ({!of_low_q, address_q, index_q}),
     .read_data_o (stored)
   );
 
@@ -209,11 +205,16 @@ module pen_credit
       high_class_q <= class_q;
     end
     if (take) begin
-      now_q   <= (PARTS * PART_W)'(looked);
       which_q <= read_which_i;
       clear_q <= clear_i;
     end
-    if (!busy_q) pass_q <= low_pending_q ? LOW : high_pending_q ? HIGH : READ;
+    if (!busy_q) begin
+      pass_q    <= low_pending_q ? LOW : high_pending_q ? HIGH : READ;
+      of_low_q  <= low_pending_q || (!high_pending_q && read_which_i == 2'd2);
+      address_q <= low_pending_q ? low_class_q : high_pending_q ? high_class_q : read_class_i;
+    end
+    passing_q <= busy_q ? {passing_q[PARTS-2:0], PART_W'(0)}
+                 : low_pending_q ? low_q : high_pending_q ? high_q : (PARTS * PART_W)'(looked);
     first_q   <= !busy_q;
     index_q   <= busy_q ? index_q - 1'b1 : INDEX_W'(PARTS - 1);
     decided_q <= busy_q && (decided_q || candidate != stored);

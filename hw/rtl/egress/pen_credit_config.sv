@@ -46,7 +46,7 @@ module pen_credit_config
   port_mask_t       enable_q, ungated_q;         // ungated: gates were switched off, and the sum is to be looked at
   port_t            look_port;
   logic             looks, look_q, is_above;
-  logic [2:0]       error;
+  logic [2:0]       error, wrong_q;              // wrong: but for the sum
   logic             take;
   logic [PORTS-1:0] port;
 
@@ -72,11 +72,8 @@ module pen_credit_config
   );
 
   always_comb begin
-    error = ERROR_NONE;
-    if (port_i >= 13'(PORTS)) error = ERROR_PORT;
-    else if (enable_i && idle_slope_i == '0) error = ERROR_ZERO;
-    else if (enable_i && idle_slope_i > RATE) error = ERROR_RATE;
-    else if (enable_i && sum_2_q > SUM_W'(RATE) && !gate_enable_i[port_i[2:0]]) error = ERROR_SUM;
+    error = wrong_q;
+    if (wrong_q == ERROR_NONE && enable_i && sum_2_q > SUM_W'(RATE) && !gate_enable_i[port_i[2:0]]) error = ERROR_SUM;
     for (int unsigned p = 0; p < PORTS; p++) port[p] = port_i[2:0] == port_t'(p);
   end
 
@@ -93,6 +90,9 @@ module pen_credit_config
   assign write_o = take ? port : '0;
 
   always_ff @(posedge clk_i) begin
+    wrong_q <= port_i >= 13'(PORTS) ? ERROR_PORT
+               : enable_i && idle_slope_i == '0 ? ERROR_ZERO
+               : enable_i && idle_slope_i > RATE ? ERROR_RATE : ERROR_NONE;
     old_q   <= old;
     sum_q   <= sum;
     sum_2_q <= init_busy_i ? '0 : sum_q - SUM_W'(old_q) + SUM_W'(slope);

@@ -79,7 +79,8 @@ module pen_queue
   class_t             look_class, looked_class;
   logic [7:0]         looked_until;
   length_t            looked_wire;
-  logic               expire, holds, given_up_unlink;
+  logic               may_grant, busy, holds, given_up_unlink;
+  logic [CLASSES-1:0] expire_unless_busy;
   class_t             expire_class, given_up_class;
   list_t              given_up_list;
   frame_t             given_up_frame;
@@ -141,10 +142,11 @@ module pen_queue
     .offer_wire_i   (offer_wire),
     .searched_i     (searched),
     .grant_class_i  (grant_class_o),
-    .granted_i      (grant_o ? chosen : '0),
+    .granted_i      (chosen & {CLASSES{may_grant}}),
     .grant_frame_o  (grant_frame),
     .grant_list_o   (grant_list),
-    .expire_i       (expire),
+    .expire_i       (expire_unless_busy),
+    .busy_i         (busy),
     .expire_class_i (expire_class),
     .expire_frame_o (expire_frame),
     .expire_list_o  (expire_list),
@@ -162,7 +164,7 @@ module pen_queue
   pen_selection u_selection (
     .clk_i,
     .rst_i,
-    .enable_i(tx_ready_i && !taken_q),
+    .enable_i(may_grant),
     .round_robin_i,
     .ready_i (ready & ~given_up),
     .fits_i  (fits),
@@ -187,8 +189,8 @@ module pen_queue
     .ready_i           (ready),
     .lists_idle_i      (lists_idle),
     .settled_i         (settled),
-    .busy_i            (grant_o || follows_q),
-    .expire_o          (expire),
+    .busy_i            (busy),
+    .expire_unless_busy_o(expire_unless_busy),
     .expire_class_o    (expire_class),
     .frame_i           (expire_frame),
     .list_i            (expire_list),
@@ -242,7 +244,9 @@ module pen_queue
     end
   end
 
-  assign searched = given_up | taken_class_q;
+  assign searched  = given_up | taken_class_q;
+  assign busy      = grant_o || follows_q;
+  assign may_grant = tx_ready_i && !taken_q;
 
   assign popped_o = '{
     valid: popped_q,
@@ -341,7 +345,7 @@ module pen_queue
     assume (enqueue_i.port < 3'(PORTS));
     if (f_past_q) begin
       if (grant_o && grant_class_o == f_class) assert (f_candidate_stands && f_candidate_head == grant_frame);
-      if (expire && expire_class == f_class) assert (f_candidate_stands && f_candidate_head == expire_frame);
+      if (expire_unless_busy[f_class] && !busy) assert (f_candidate_stands && f_candidate_head == expire_frame);
       if (unlink && unlink_class == f_class) begin
         assert (lists_idle && f_unlink_stands && f_unlink_head == unlink_frame);
         assert (!offer || f_offered != f_unlink);

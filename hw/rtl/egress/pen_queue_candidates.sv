@@ -37,8 +37,9 @@ module pen_queue_candidates
   input  logic [CLASSES-1:0]    granted_i,            // the same, one bit at most
   output logic [CELL_W-1:0]     grant_frame_o,
   output logic [LIST_W-1:0]     grant_list_o,
-  input  logic                  expire_i,
-  input  class_t                expire_class_i,
+  input  logic [CLASSES-1:0]    expire_i,             // given up, one bit at most, unless busy_i
+  input  class_t                expire_class_i,       // the same
+  input  logic                  busy_i,
   output logic [CELL_W-1:0]     expire_frame_o,
   output logic [LIST_W-1:0]     expire_list_o,
   // For selection
@@ -93,7 +94,11 @@ module pen_queue_candidates
       ? offer_ready : !order_difference.visible[$high(cycle_t)];
 
   // A candidate that is ready may be selected in this cycle and stays, but not while the class looks for a new one.
-  assign load = offer_i && (!valid_q[class_q] || (offer_earlier && (!ready_q[class_q] || searched_i[class_q])));
+  logic [CLASSES-1:0] loaded, fills, replaces;        // of each class by itself, as offer_earlier comes last
+  assign fills    = offered_q & ~valid_q;
+  assign replaces = offered_q & (~ready_q | searched_i);
+  assign loaded   = fills | (replaces & {CLASSES{offer_earlier}});
+  assign load     = fills != '0 || (replaces != '0 && offer_earlier);
 
   // How many bytes may pass while the gate stays open. A byte takes 8 ns; what is left of the last one is of no use.
   // Any frame passes in 2^FAR_W ns.
@@ -131,20 +136,19 @@ module pen_queue_candidates
   assign looked_wire_o  = candidate_wire;
 
   for (genvar k = 0; k < CLASSES; k++) begin : gen_candidate
-    logic soon, loaded, stays;
-    assign soon   = soon_q[k] || (becomes_soon_q && soon_class_q == class_t'(k) && valid_q[k]);
-    assign loaded = load && offered_q[k];
-    assign stays  = !granted_i[k] && !(expire_i && expire_class_i == class_t'(k));
+    logic soon, stays;
+    assign soon  = soon_q[k] || (becomes_soon_q && soon_class_q == class_t'(k) && valid_q[k]);
+    assign stays = !granted_i[k] && !(expire_i[k] && !busy_i);
 
     // Without a choice between loads and other changes, which is as late as they are.
     always_ff @(posedge clk_i) begin
-      valid_q[k] <= !rst_i && (loaded || (stays && valid_q[k]));
-      ready_q[k] <= !rst_i && ((loaded && offer_ready) || (!loaded && stays && (ready_q[k] || due_q[k])));
-      soon_q[k]  <= !rst_i && !loaded && stays && soon;
-      due_q[k]   <= !rst_i && ((loaded && offer_due)
-                               || (!loaded && stays && soon && visible_low_q[k] == ahead_q[SOON_W-1:0]));
+      valid_q[k] <= !rst_i && (loaded[k] || (stays && valid_q[k]));
+      ready_q[k] <= !rst_i && ((loaded[k] && offer_ready) || (!loaded[k] && stays && (ready_q[k] || due_q[k])));
+      soon_q[k]  <= !rst_i && !loaded[k] && stays && soon;
+      due_q[k]   <= !rst_i && ((loaded[k] && offer_due)
+                               || (!loaded[k] && stays && soon && visible_low_q[k] == ahead_q[SOON_W-1:0]));
       fits_q[k]  <= open_next_i[k] && (far[k] || {1'b0, wire_q[k]} <= open_bytes[k]);
-      if (loaded) begin
+      if (loaded[k]) begin
         fits_q[k]        <= offer_fits;
         wire_q[k]        <= offer_wire_i;
         visible_low_q[k] <= offer_order.visible[SOON_W-1:0];

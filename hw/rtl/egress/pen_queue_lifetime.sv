@@ -6,7 +6,7 @@
 // is not served until its next candidate is chosen.
 //
 //   cycle    | n      | n+1            | n+2             | ...  | m             | m+1
-//            | look_o | compared       | expire_o, if    |      | valid_o and   | its way through the lists,
+//            | look_o | compared       | given up, if    |      | valid_o and   | its way through the lists,
 //            |        |                | the port rests  |      | ready_i       | unlink_o in m
 module pen_queue_lifetime
   import pen_pkg::*;
@@ -31,9 +31,9 @@ module pen_queue_lifetime
   input  logic                  lists_idle_i,
   input  logic                  settled_i,            // the lists have a new candidate for its class
   input  logic                  busy_i,               // a frame is or was selected that has yet to go its way
-  output logic                  expire_o,
+  output logic [CLASSES-1:0]    expire_unless_busy_o, // a bit for each class, one at most
   output class_t                expire_class_o,       // also before that: whose turn it is
-  input  logic [CELL_W-1:0]     frame_i,              // with expire_o
+  input  logic [CELL_W-1:0]     frame_i,              // of expire_class_o
   input  logic [LIST_W-1:0]     list_i,
   output logic [CLASSES-1:0]    given_up_o,           // no other frame of the class is served
   // Held until it is released
@@ -49,7 +49,7 @@ module pen_queue_lifetime
 );
   localparam logic [7:0] LIFETIME = 8'd120;           // in 2^20 cycles: 1.007 s
 
-  logic       check_q, never_fits_q, holds_q;
+  logic       check_q, never_fits_q, holds_q, expire;
   logic [1:0] gate_enable_q;                          // as late as gates that are enabled reach selection
   logic [7:0] until_q;
   class_t     check_class_q;
@@ -68,8 +68,13 @@ module pen_queue_lifetime
     end
   end
 
-  assign expire_o       = check_q && (never_fits_q || ~until_q >= LIFETIME) && ready_i[check_class_q]
-      && lists_idle_i && !holds_q && !busy_i;
+  // Whether the port is busy with another frame comes last.
+  always_comb begin
+    expire_unless_busy_o = '0;
+    expire_unless_busy_o[check_class_q] = check_q && (never_fits_q || ~until_q >= LIFETIME) && ready_i[check_class_q]
+        && lists_idle_i && !holds_q;
+  end
+  assign expire         = expire_unless_busy_o != '0 && !busy_i;
   assign expire_class_o = check_class_q;
 
   always_ff @(posedge clk_i) begin
@@ -77,11 +82,11 @@ module pen_queue_lifetime
       holds_q    <= 1'b0;
       given_up_o <= '0;
     end else begin
-      holds_q <= expire_o || (holds_q && !unlink_o);
-      if (expire_o) given_up_o <= CLASSES'(1) << check_class_q;
+      holds_q <= expire || (holds_q && !unlink_o);
+      if (expire) given_up_o <= CLASSES'(1) << check_class_q;
       else if (settled_i) given_up_o <= '0;
     end
-    if (expire_o) begin
+    if (expire) begin
       class_o  <= check_class_q;
       frame_o  <= frame_i;
       list_o   <= list_i;

@@ -69,6 +69,8 @@ module pen_launch
   state_e                        state_q;
   logic [63:0]                   launch_q;      // of the frame that is offered, as gate time has it
   count_t                        at_q;          // its place
+  logic   [SLOTS-1:0]            here_q, behind_q;  // in INSERT: that place, and those behind it
+  logic   [QUEUES-1:0]           of_queue_q;    // its queue
   logic [64:0]                   ahead, ahead_q;
   slot_t  [QUEUES-1:0][SLOTS-1:0] order_q;      // the first one in 0
   count_t [QUEUES-1:0]           count_q;
@@ -114,7 +116,7 @@ module pen_launch
   assign hit       = due_q[offer_queue_i];       // places change before or with the next cycles
   assign answer_o  = state_q == INSERT && !hit && !load;
   assign beyond_o  = answer_o && beyond_q;
-  assign dropped_o = answer_o && late_q && drop_i[offer_queue_i] && !beyond_o;
+  assign dropped_o = answer_o && late_q && (drop_i & of_queue_q) != '0 && !beyond_q;
   assign taken_o   = answer_o && !beyond_o && !dropped_o;
   assign insert    = taken_o;
   assign ahead     = {1'b0, launch_q} - {1'b0, state_q == SUBTRACT ? read_time_q : gate_time_i};
@@ -140,6 +142,11 @@ module pen_launch
       INSERT: if (!load) state_q <= IDLE;
       default: state_q <= IDLE;
     endcase
+    for (int unsigned i = 0; i < SLOTS; i++) begin
+      here_q[i]   <= i == 32'(at_q);
+      behind_q[i] <= i > 32'(at_q);
+    end
+    for (int unsigned k = 0; k < QUEUES; k++) of_queue_q[k] <= offer_queue_i == queue_t'(k);
     read_time_q <= read_time;
     ahead_q  <= ahead;
     late_q   <= ahead_q[64] || ahead_q[63:0] < 64'(LATE_NS);
@@ -161,11 +168,10 @@ module pen_launch
   assign next_head = load ? read_time : launch_q;
 
   for (genvar k = 0; k < QUEUES; k++) begin : gen_queue
-    logic        of_offer, comes, comes_first, goes;
+    logic        comes, comes_first, goes;
     logic [64:0] passed;
-    assign of_offer    = offer_queue_i == queue_t'(k);
-    assign comes       = insert && of_offer;
-    assign comes_first = comes && at_q == '0;
+    assign comes       = insert && of_queue_q[k];
+    assign comes_first = comes && here_q[0];
     assign goes        = release_o && release_queue_o == queue_t'(k);
     assign passed      = {1'b0, gate_time_i} - {1'b0, head_q[k]};
 
@@ -186,8 +192,8 @@ module pen_launch
       if (comes) begin
         count_q[k] <= count_q[k] + 1'b1;
         for (int unsigned i = 0; i < SLOTS; i++) begin
-          if (i == 32'(at_q)) order_q[k][i] <= offer_slot_i;
-          else if (i > 32'(at_q)) order_q[k][i] <= order_q[k][i == 0 ? 0 : i-1];
+          if (here_q[i]) order_q[k][i] <= offer_slot_i;
+          else if (behind_q[i]) order_q[k][i] <= order_q[k][i == 0 ? 0 : i-1];
         end
       end
       if (comes_first) begin
@@ -293,6 +299,10 @@ module pen_launch
       // What makes it hold.
       assert (state_q <= INSERT);
       assert (f_offered_q || state_q == IDLE);
+      if (state_q != IDLE)
+        for (int unsigned k = 0; k < QUEUES; k++) assert (of_queue_q[k] == (offer_queue_i == queue_t'(k)));
+      if (state_q == INSERT) for (int unsigned i = 0; i < SLOTS; i++)
+        assert (here_q[i] == (i == 32'(at_q)) && behind_q[i] == (i > 32'(at_q)));
       if (due_q[f_queue_q]) assert (head_valid_q[f_queue_q] && (head_q[f_queue_q] <= f_gate_time_q || !f_enabled_q));
       if (head_valid_q[f_queue_q]) assert (!load_q[f_queue_q] && head_q[f_queue_q] == f_time[f_order[0]]);
       for (int unsigned i = 0; i < SLOTS; i++) begin

@@ -468,13 +468,15 @@ module pen_nic_port
   // is held, as nothing is begun then.
   logic [PAIRS-1:0] receive_held;
   logic             transmit_empty, transmit_undo_ready;  // of a direction that has none
-  logic             quiet_q, is_queue, transmit_command, receive_command, transmit_command_ready, receive_command_ready;
+  logic             quiet, is_queue, transmit_command_ready, receive_command_ready;
+  logic             transmit_command, receive_command;  // registers, as the queue of a command comes from far
   logic [15:0]      transmit_next, receive_next;
   assign is_queue         = 32'(command_queue) < 2 * PAIRS;
-  always_ff @(posedge clk_i)
-    quiet_q <= !rst_i && (start || stop) && used_idle && write_settled == '1 && !transmit_busy && !receive_busy;
-  assign transmit_command = quiet_q && is_queue && command_queue[0];
-  assign receive_command  = quiet_q && is_queue && !command_queue[0];
+  assign quiet            = !rst_i && (start || stop) && used_idle && write_settled == '1 && !transmit_busy && !receive_busy;
+  always_ff @(posedge clk_i) begin
+    transmit_command <= quiet && is_queue && command_queue[0];
+    receive_command  <= quiet && is_queue && !command_queue[0];
+  end
   assign command_ready    = !is_queue || (transmit_command && transmit_command_ready) || (receive_command && receive_command_ready);
   assign next_available   = command_queue[0] ? transmit_next : receive_next;
 

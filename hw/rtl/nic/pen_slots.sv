@@ -130,6 +130,7 @@ module pen_slots
   sum_ns_t            free_q;
   logic [QUEUES-1:0]  named_q;                   // queues with a slot
   logic               short_q, lonely_q;         // a slot is shorter than least_ns_q; a queue has time and no slot
+  logic               free_short_q;              // what slots leave free is
   slot_error_e        wrong_q;                   // in the order itself
   logic [8:0]         needed_q;                  // entries
   slot_error_e        verdict;
@@ -150,7 +151,7 @@ module pen_slots
     else if (lonely_q) verdict = SLOT_ERROR_NO_SLOT;
     else if ((cycle_ns_q == '0) != none || (none && has_guard)) verdict = SLOT_ERROR_CYCLE;
     else if (free_q[TIME_W+7]) verdict = SLOT_ERROR_TOO_LONG;
-    else if (short_q || (free_q != '0 && !all_named && is_short)) verdict = SLOT_ERROR_TOO_SHORT;
+    else if (short_q || (free_q != '0 && !all_named && free_short_q)) verdict = SLOT_ERROR_TOO_SHORT;
     else if (32'(needed_q) > ENTRIES || (has_guard && guard_ns_q < ns_t'(GATE_MIN_INTERVAL_NS))
              || (free_q != '0 && free_q < sum_ns_t'(GATE_MIN_INTERVAL_NS))) verdict = SLOT_ERROR_LIST;
   end
@@ -256,11 +257,12 @@ module pen_slots
       end
       TIMES: begin
         if (slot_ns != '0 && !named_q[queue_q]) lonely_q <= 1'b1;
+        free_q  <= sum_ns_t'(cycle_ns_q) - sum_q;
         queue_q <= queue_q + 1'b1;
         if (32'(queue_q) == QUEUES - 1) state_q <= SUMS;
       end
       SUMS: begin
-        free_q  <= sum_ns_t'(cycle_ns_q) - sum_q;
+        free_short_q <= is_short;
         slot_q  <= '0;
         state_q <= CHECK;
         needed_q <= has_guard ? 9'({count_q[7:0], 1'b0}) + (all_named ? 9'd1 : 9'd2) : 9'(count_q[7:0]) + 9'd1;

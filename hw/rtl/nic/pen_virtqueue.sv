@@ -102,7 +102,8 @@ module pen_virtqueue
   logic [QUEUES-1:0] look_q, able;
   base_t        base;
   index_t       index, index_d;
-  logic [15:0]  known_q, next_q, mask_q, behind_known;  // of the queue that is looked at, after LOOK
+  logic [15:0]  known_q, next_q, mask_q;        // of the queue that is looked at, after LOOK
+  logic [15:0]  behind_known_q;                 // chains that are offered, less one; in KNOWN and RING
   logic [3:0]   size_log2;
   logic         table_q;                        // of the two the table's
   logic         index_write;
@@ -244,7 +245,6 @@ module pen_virtqueue
   );
 
   assign value        = beat_i.data[16*beat_i.offset[2:1]+:16];
-  assign behind_known = known_q + ~next_q;      // that are offered, less one
   assign heads = heads_q;
 
   // Read are the elements up to the ring's end, or that of an aligned 16 bytes; used are those that have been made available,
@@ -252,7 +252,7 @@ module pen_virtqueue
   logic [2:0] to_end, behind;                   // elements behind the first one
   assign to_end       = ~address_q[3:1];
   assign behind       = rest_q > 16'(to_end) ? to_end : rest_q[2:0];
-  assign offered      = behind_known >= 16'(room_q) ? count8_t'(room_q) : behind_known[3:0] + 1'b1;
+  assign offered      = behind_known_q >= 16'(room_q) ? count8_t'(room_q) : behind_known_q[3:0] + 1'b1;
 
   // ---- What is done next
   assign able        = look_q & running_o;
@@ -276,8 +276,8 @@ module pen_virtqueue
   end
 
   logic none, jumps, bad_head, fails;
-  assign none     = &behind_known;
-  assign jumps    = wrong_q != QUEUE_ERROR_NONE || (!none && (behind_known & ~mask_q) != '0);
+  assign none     = &behind_known_q;
+  assign jumps    = wrong_q != QUEUE_ERROR_NONE || (!none && (behind_known_q & ~mask_q) != '0);
   assign bad_head = !more && (head_q & ~mask_q) != '0;
   // What is wrong counts if nothing stands before it.
   assign fails    = wrong_q != QUEUE_ERROR_NONE && (more || (!held_o[queue_q] && (wanted_q || !RECEIVE)));
@@ -305,6 +305,7 @@ module pen_virtqueue
         mask_q        <= (16'd1 << size_log2) - 1'b1;
         known_q       <= index.known;
         next_q        <= index.next;
+        behind_known_q <= index.known + ~index.next;
         room_q        <= count_t'(HELD) - held_now;
         undo_chains_q <= undo_chains_q + 16'(held_now);
         asked_q       <= '0;
@@ -323,7 +324,8 @@ module pen_virtqueue
         state_q   <= AVAILABLE;
       end
       AVAILABLE: if (answered) begin
-        known_q <= value;
+        known_q        <= value;
+        behind_known_q <= value + ~next_q;
         if (beat_i.error) wrong_q <= QUEUE_ERROR_ACCESS;
         state_q <= KNOWN;
       end
@@ -570,6 +572,7 @@ module pen_virtqueue
         assert (size == 16'd1 << u_sizes.memory[queue_q] && next_q == f_index.next && (state_q inside {KNOWN, END, FAIL, RING} || known_q == f_index.known));
         if (!(state_q inside {KNOWN, END, FAIL})) assert (f_offered <= size);
       end
+      if (state_q inside {KNOWN, RING}) assert (behind_known_q == f_offered - 16'd1);
       if (state_q inside {RING, RING_PLACE, RING_ASK, HEADS}) assert (f_offered != '0);
       if (state_q inside {RING_PLACE, RING_ASK, HEADS}) assert (left_q != '0 && 6'(left_q) <= 6'(room_q) && 16'(left_q) <= f_offered);
       if (state_q inside {INDEX, AVAILABLE}) assert (known_q == next_q);
