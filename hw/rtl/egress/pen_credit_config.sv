@@ -31,6 +31,8 @@ module pen_credit_config
 );
   localparam logic [47:0] RATE = 48'd1 << RATE_W;
   localparam int unsigned SUM_W = RATE_W + 4;    // eight slopes of at most RATE
+  localparam int unsigned PLACE_W = PORTS > 1 ? $clog2(PORTS) : 1;
+  localparam int unsigned PLACES = 1 << PLACE_W;  // for ports
   typedef logic [RATE_W:0]   slope_t;
   typedef logic [SUM_W-1:0]  sum_t;
 
@@ -53,12 +55,12 @@ module pen_credit_config
   assign slope = enable_i ? idle_slope_i[RATE_W:0] : '0;
 
   // What is in force, for the sums.
-  pen_lutram_1r1w #(.WIDTH(RATE_W + 1), .DEPTH(MAX_PORTS * CLASSES)) u_slopes (
+  pen_lutram_1r1w #(.WIDTH(RATE_W + 1), .DEPTH(PLACES * CLASSES)) u_slopes (
     .clk_i,
     .write_i     (init_busy_i || take),
-    .write_addr_i(init_busy_i ? init_index_i[5:0] : {port_i[2:0], class_i}),
+    .write_addr_i(init_busy_i ? init_index_i[PLACE_W+2:0] : {port_i[PLACE_W-1:0], class_i}),
     .write_data_i(slope),
-    .read_addr_i ({port_i[2:0], class_i}),
+    .read_addr_i ({port_i[PLACE_W-1:0], class_i}),
     .read_data_o (old)
   );
 

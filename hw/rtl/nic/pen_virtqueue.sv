@@ -103,7 +103,8 @@ module pen_virtqueue
   base_t        base;
   index_t       index, index_d;
   logic [15:0]  known_q, next_q, mask_q;        // of the queue that is looked at, after LOOK
-  logic [15:0]  behind_known_q;                 // chains that are offered, less one; in KNOWN and RING
+  logic [15:0]  behind_known_q;                 // chains that are offered, less one; with measured_q, in KNOWN and RING
+  logic         measured_q;
   logic [3:0]   size_log2;
   logic         table_q;                        // of the two the table's
   logic         index_write;
@@ -282,13 +283,15 @@ module pen_virtqueue
   // What is wrong counts if nothing stands before it.
   assign fails    = wrong_q != QUEUE_ERROR_NONE && (more || (!held_o[queue_q] && (wanted_q || !RECEIVE)));
 
-  assign empty_o  = state_q == KNOWN && !jumps && none && wanted_q;
+  assign empty_o  = state_q == KNOWN && measured_q && !jumps && none && wanted_q;
   assign failed_o = state_q == FAIL && (more || wanted_q);
   assign valid_o  = hand_q == GIVE;
   assign takes    = valid_o && ready_i && buffer_o.last;
 
   always_ff @(posedge clk_i) begin
-    begun_q <= starts && !begun_q;
+    begun_q        <= starts && !begun_q;
+    behind_known_q <= known_q + ~next_q;
+    measured_q     <= state_q inside {KNOWN, RING} && !measured_q && !rst_i;
     unique case (state_q)
       IDLE: begin
         undo_chains_q <= RECEIVE && undo_i ? undo_chains_i : '0;
@@ -305,7 +308,6 @@ module pen_virtqueue
         mask_q        <= (16'd1 << size_log2) - 1'b1;
         known_q       <= index.known;
         next_q        <= index.next;
-        behind_known_q <= index.known + ~index.next;
         room_q        <= count_t'(HELD) - held_now;
         undo_chains_q <= undo_chains_q + 16'(held_now);
         asked_q       <= '0;
@@ -324,19 +326,18 @@ module pen_virtqueue
         state_q   <= AVAILABLE;
       end
       AVAILABLE: if (answered) begin
-        known_q        <= value;
-        behind_known_q <= value + ~next_q;
+        known_q <= value;
         if (beat_i.error) wrong_q <= QUEUE_ERROR_ACCESS;
         state_q <= KNOWN;
       end
-      KNOWN: begin
+      KNOWN: if (measured_q) begin
         state_q <= RING;
         if (jumps) begin
           if (wrong_q == QUEUE_ERROR_NONE) wrong_q <= QUEUE_ERROR_JUMP;
           state_q <= END;
         end else if (none) state_q <= IDLE;
       end
-      RING: begin
+      RING: if (measured_q) begin
         offset_q <= 21'({next_q & mask_q, 1'b0}) + 21'd4;
         rest_q   <= ~next_q & mask_q;
         left_q   <= offered;
@@ -572,7 +573,7 @@ module pen_virtqueue
         assert (size == 16'd1 << u_sizes.memory[queue_q] && next_q == f_index.next && (state_q inside {KNOWN, END, FAIL, RING} || known_q == f_index.known));
         if (!(state_q inside {KNOWN, END, FAIL})) assert (f_offered <= size);
       end
-      if (state_q inside {KNOWN, RING}) assert (behind_known_q == f_offered - 16'd1);
+      if (measured_q) assert (state_q inside {KNOWN, RING} && behind_known_q == f_offered - 16'd1);
       if (state_q inside {RING, RING_PLACE, RING_ASK, HEADS}) assert (f_offered != '0);
       if (state_q inside {RING_PLACE, RING_ASK, HEADS}) assert (left_q != '0 && 6'(left_q) <= 6'(room_q) && 16'(left_q) <= f_offered);
       if (state_q inside {INDEX, AVAILABLE}) assert (known_q == next_q);
