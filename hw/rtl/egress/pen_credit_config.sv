@@ -64,14 +64,18 @@ module pen_credit_config
     .read_data_o (old)
   );
 
-  pen_lutram_1r1w #(.WIDTH(SUM_W), .DEPTH(MAX_PORTS)) u_sums (
-    .clk_i,
-    .write_i     (init_busy_i || take),
-    .write_addr_i(init_busy_i ? init_index_i[2:0] : port_i[2:0]),
-    .write_data_i(sum_2_q),
-    .read_addr_i (valid_i ? port_i[2:0] : look_port),
-    .read_data_o (sum)
-  );
+  if (PORTS == 1) begin : gen_one_sum
+    always_ff @(posedge clk_i) if (init_busy_i || take) sum <= sum_2_q;
+  end else begin : gen_sums
+    pen_lutram_1r1w #(.WIDTH(SUM_W), .DEPTH(PLACES)) u_sums (
+      .clk_i,
+      .write_i     (init_busy_i || take),
+      .write_addr_i(init_busy_i ? init_index_i[PLACE_W-1:0] : port_i[PLACE_W-1:0]),
+      .write_data_i(sum_2_q),
+      .read_addr_i (valid_i ? port_i[PLACE_W-1:0] : look_port[PLACE_W-1:0]),
+      .read_data_o (sum)
+    );
+  end
 
   always_comb begin
     error = wrong_q;
