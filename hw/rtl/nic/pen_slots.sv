@@ -87,7 +87,8 @@ module pen_slots
   logic              write_slot, write_order;
   logic [41:0]       us_product;
 
-  assign us_product  = {access_i.data, 10'b0} - 42'({access_i.data, 4'b0}) - 42'({access_i.data, 3'b0});
+  // 1000 is 1024 less three times eight.
+  assign us_product  = {access_i.data, 10'b0} - 42'({34'({access_i.data, 1'b0}) + 34'(access_i.data), 3'b0});
   assign us_ns       = us_product[41:32] != '0 ? '1 : us_product[31:0];
   assign write_slot  = state_q == IDLE && access_i.write && of_block && of_queue && has_queue;
   assign write_order = state_q == IDLE && access_i.write && of_block && of_order;
