@@ -1,6 +1,7 @@
 pen_pkg.sv
 prim/pen_crc_pkg.sv
 prim/pen_ram_1r1w.sv
+prim/pen_ram_parts_1r1w.sv
 prim/pen_lutram_1r1w.sv
 prim/pen_lutram_2r1w.sv
 prim/pen_clock_gate.sv

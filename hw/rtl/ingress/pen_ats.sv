@@ -150,26 +150,19 @@ module pen_ats #(
       | {DELAY_W{processing_delay_max_ns_i[RESIDENCE_W-1:DELAY_W] != '0}};
   assign write_rate   = write_rate_i && write_rate_ready_o && 32'(write_rate_index_i) < STREAMS;
 
-  // A stream's rate waits while a frame of it is on its way, and its frames keep their distance.
-  pen_ram_1r1w #(.WIDTH(RATE_W + FULL_W), .DEPTH(STREAMS), .READ_OLD(0)) u_rates (
+  // A stream's rate and its bucket. The rate waits while a frame of the stream is on its way, and its frames keep their
+  // distance.
+  pen_ram_parts_1r1w #(.WIDTH_A(RATE_W + FULL_W), .WIDTH_B(TICK_W), .DEPTH(STREAMS)) u_streams (
     .clk_i,
-    .write_i     (init_stream || write_rate),
-    .write_addr_i(init_busy_i ? handle_t'(init_index_i) : write_handle),
-    .write_data_i({write_empty_to_full_i, write_ns_per_byte_i}),
+    .write_a_i     (init_stream || write_rate),
+    .write_b_i     (init_stream || write_rate || store_q),
+    .write_addr_i  (init_busy_i ? handle_t'(init_index_i) : store_q ? stream_q[8] : write_handle),
+    .write_data_a_i({write_empty_to_full_i, write_ns_per_byte_i}),
+    .write_data_b_i(bucket_new_q),
     .read_i,
-    .read_addr_i (stream_i),
-    .read_data_o ({empty_to_full_1, ns_per_byte_1})
-  );
-
-  // Likewise.
-  pen_ram_1r1w #(.WIDTH(TICK_W), .DEPTH(STREAMS), .READ_OLD(0)) u_buckets (
-    .clk_i,
-    .write_i     (init_stream || write_rate || store_q),
-    .write_addr_i(init_busy_i ? handle_t'(init_index_i) : store_q ? stream_q[8] : write_handle),
-    .write_data_i(bucket_new_q),
-    .read_i,
-    .read_addr_i (stream_i),
-    .read_data_o (bucket_empty_1)
+    .read_addr_i   (stream_i),
+    .read_data_a_o ({empty_to_full_1, ns_per_byte_1}),
+    .read_data_b_o (bucket_empty_1)
   );
 
   pen_lutram_1r1w #(.WIDTH(TICK_W), .DEPTH(GROUPS)) u_groups (
@@ -395,9 +388,9 @@ module pen_ats #(
   (* anyseq *) logic f_any;
   assign f_begin      = f_any;
   assign f_recovery_4 = ticks_t'({1'b0, recovery_4_q});
-  assign f_bucket     = u_buckets.memory[f_stream_q];
+  assign f_bucket     = u_streams.memory[f_stream_q][RATE_W+FULL_W+:TICK_W];
   assign f_group      = u_groups.memory[f_group_q];
-  assign f_full       = ticks_t'({1'b0, u_rates.memory[f_stream_q][RATE_W+:FULL_W]});
+  assign f_full       = ticks_t'({1'b0, u_streams.memory[f_stream_q][RATE_W+:FULL_W]});
   assign f_delay      = ticks(ns_t'(processing_delay_max_ns_i > RESIDENCE_W'(MAX_DELAY_NS)
       ? RESIDENCE_W'(MAX_DELAY_NS) : processing_delay_max_ns_i));
 
