@@ -10,16 +10,11 @@ from penstock.nic.cli import app
 from program import invoke
 
 
-@pytest.mark.parametrize(("ports", "latency_cycles"), [(1, 0), (4, 0), (1, 8), (1, 32)])
-def test_nothing_is_lost_at_line_rate_while_memory_answers_soon(ports: int, latency_cycles: int) -> None:
+@pytest.mark.parametrize(("ports", "latency_cycles"), [(1, 0), (4, 0), (1, 8), (1, 32), (1, 125)])
+def test_nothing_is_lost_at_line_rate_while_memory_answers_within_a_microsecond(ports: int, latency_cycles: int) -> None:
     seen = both_ways(ports, latency_cycles=latency_cycles)
     assert len(seen) == 8
     assert [row["quantity"] for row in seen if not row["ok"]] == []
-
-
-def test_memory_that_is_far_costs_short_received_frames_and_no_others() -> None:
-    seen = {row["id"]: row["ok"] for row in both_ways(1, latency_cycles=125)}
-    assert {name for name, is_met in seen.items() if not is_met} == {"received.60", "received.124"}
 
 
 def test_the_worst_port_counts() -> None:

@@ -93,7 +93,7 @@ package pen_nic_pkg;
   typedef struct packed {
     used_e       kind;
     logic [15:0] head;
-    logic [16:0] bytes;             // written into it
+    pen_pkg::length_t bytes;        // written into it
   } used_t;
 
   // How received frames find their queue; see pen_steering.

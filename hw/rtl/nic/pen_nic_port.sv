@@ -416,7 +416,8 @@ module pen_nic_port
   );
 
   localparam int unsigned WRITE_USED = 0, WRITE_FRAME = 1, WRITERS = 2;
-  logic         [WRITERS-1:0] write_valid, write_ready, write_data_valid, write_data_ready, write_settled, write_error;
+  logic         [WRITERS-1:0] write_valid, write_ready, write_data_valid, write_data_ready;
+  logic         [WRITERS:0]   write_settled, write_error;
   dma_request_t [WRITERS-1:0] write_request;
   logic         [WRITERS-1:0][63:0] write_data;
   pen_dma_write #(.CLIENTS(WRITERS)) u_dma_write (
@@ -456,7 +457,7 @@ module pen_nic_port
   logic                     fetch_ready, fetch, failed, buffer_valid, buffer_ready;
   logic [PAIRS-1:0]         held;
   logic                     transmit_looked, receive_looked, undo_ready;  // nothing is being looked at
-  logic [QUEUE_W-1:0]       fetch_queue, receive_queue;
+  logic [QUEUE_W-1:0]       fetch_queue, receive_queue, receive_used_queue;
   buffer_t                  fetched;
   logic [15:0]              head;
   logic                     transmit_busy, transmit_idle, receive_busy;
@@ -699,6 +700,7 @@ module pen_nic_port
     .beat_i          (beat)
   );
 
+  received_t received_frame;
   pen_nic_receive #(.QUEUES(PAIRS)) u_receive (
     .clk_i,
     .rst_i,
@@ -724,6 +726,7 @@ module pen_nic_port
     .undo_o         (undo),
     .undo_chains_o  (undo_chains),
     .used_valid_o   (receive_used_valid),
+    .used_queue_o   (receive_used_queue),
     .used_o         (receive_used),
     .used_ready_i   (used_ready),
     .fail_o         (receive_fail),
@@ -734,9 +737,10 @@ module pen_nic_port
     .data_valid_o   (write_data_valid[WRITE_FRAME]),
     .data_o         (write_data[WRITE_FRAME]),
     .data_ready_i   (write_data_ready[WRITE_FRAME]),
-    .settled_i      (write_settled[WRITE_FRAME]),
-    .error_i        (write_error[WRITE_FRAME]),
+    .settled_i      (write_settled[WRITE_FRAME+:2]),
+    .error_i        (write_error[WRITE_FRAME+:2]),
     .received_o     (received),
+    .received_frame_o(received_frame),
     .no_buffer_o    (no_buffer)
   );
 
@@ -766,7 +770,7 @@ module pen_nic_port
   end
   assign interrupt_o = interrupt;
   assign used        = receive_used_valid ? receive_used : transmit_used;
-  assign used_queue  = receive_used_valid ? USED_W'({receive_queue, 1'b0}) : USED_W'({fetched_queue, 1'b1});
+  assign used_queue  = receive_used_valid ? USED_W'({receive_used_queue, 1'b0}) : USED_W'({fetched_queue, 1'b1});
 
   pen_used_ring #(.QUEUES(2 * PAIRS)) u_used_ring (
     .clk_i,
@@ -916,8 +920,8 @@ module pen_nic_port
     .lost_why_i      (rx_bad ? {1'b1, rx_reason} : rx_unwanted ? LOST_FILTERED : LOST_FULL),
     .no_buffer_i     (no_buffer),
     .received_i      (received),
-    .received_queue_i(frame.pair),
-    .received_bytes_i(frame.length),
+    .received_queue_i(received_frame.pair),
+    .received_bytes_i(received_frame.length),
     .refused_i       (refused),
     .given_up_i      (egress_event_o.expired),
     .sent_i          (egress_event_o.sent),

@@ -127,7 +127,7 @@ module pen_used_ring
 
   // What is written now: the index, or the element that is next.
   assign write_at = {place.device, 2'b0} + (state_q == INDEX ? ADDRESS_W'(2) : ADDRESS_W'(4) + ADDRESS_W'({index, 3'b0}));
-  assign element         = {15'b0, chain_q.used.bytes, 16'b0, chain_q.used.head};
+  assign element         = {21'b0, chain_q.used.bytes, 16'b0, chain_q.used.head};
   assign index_data      = {4{visible}};
 
   // An element that begins in the upper half of a word has its other half in the next one.
@@ -306,7 +306,7 @@ module pen_used_ring
       // The contract.
       if (state_q == ELEMENT && queue_q == f_queue_q) begin
         assert (write_o.address == {place.device, 2'b0} + ADDRESS_W'(4) + ADDRESS_W'({f_element_q & mask, 3'b0}));
-        assert (write_o.bytes == 17'd8 && element == {15'b0, chain_q.used.bytes, 16'b0, chain_q.used.head});
+        assert (write_o.bytes == 17'd8 && element == {21'b0, chain_q.used.bytes, 16'b0, chain_q.used.head});
       end
       if (state_q == ELEMENT) assert (f_takes_q);
       if (state_q inside {INDEX, INDEX_DATA} && queue_q == f_queue_q) assert (visible == f_settled_q && visible == f_last_q);

@@ -175,6 +175,38 @@ async def a_queue_that_has_failed_gets_no_frame_that_waited(dut):
 
 
 @cocotb.test()
+async def behind_a_frame_that_memory_refused_its_queue_gets_nothing(dut):
+    """While frames before it and behind it settle: those before it and of others are given."""
+    host = await host_of(dut)
+    good = (await receivers(host, (1,)))[1]
+    await host.write("steering", BY_PCP)
+    host.slow, host.settling = 0, 300
+    for order in ((0, 0, 0, 1), (0, 0, 1, 0), (1, 0, 0, 0, 1), (0, 1, 0, 1, 0)):
+        bad = ReceiveQueue(host, 0, 0x20000, first=random.randrange(65536))
+        await bad.start()
+        lost = await host.count(NO_BUFFER)
+        addresses = (0x22000, MEMORY + 0x1000, 0x23000, 0x24000)
+        for number, address in enumerate(addresses):
+            bad.descriptor(number, address, 0x800, WRITE)
+            bad.offer(number)
+        bad.chains[0] = [(0, addresses[0], 0x800)]
+        host.memory[addresses[0] : addresses[0] + 0x800] = b"\xaa" * 0x800
+        frames = [random.randbytes(12) + bytes((0x81, 0, pcp << 5, 1)) + random.randbytes(44) for pcp in order]
+        for frame in frames:
+            good.provide(1000)
+            host.arrive(on_the_wire(frame))
+        await until_quiet(host)
+        wanted = [[frame for frame, of in zip(frames, order, strict=True) if of == pcp] for pcp in (0, 1)]
+        got = good.frames()  # and what comes for the other one when it stands still
+        assert [frame for frame in got if frame in wanted[1]] == wanted[1]
+        assert all(frame in wanted[1] + wanted[0][2:] for frame in got)
+        assert bad.frames() == wanted[0][:1]
+        await host.write("select", bad.virtqueue)
+        assert await host.read("state") >> 20 & 0xF == 8
+        assert await host.count(NO_BUFFER) - lost == len(wanted[0]) - 1 - (len(got) - len(wanted[1]))
+
+
+@cocotb.test()
 async def rules_filters_and_priorities_steer(dut):
     host = await host_of(dut)
     queues = await receivers(host)
