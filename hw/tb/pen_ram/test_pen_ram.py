@@ -47,6 +47,44 @@ async def block_ram(dut):
     assert collisions > 20  # 62 are to be expected
 
 
+@cocotb.test()
+async def block_ram_of_parts(dut):
+    """Each part is what was written to it last; what is read of a part that is being written does not count."""
+    for name in ("write_a_i", "write_b_i", "read_i"):
+        getattr(dut, name).value = 0
+    cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start())
+    await FallingEdge(dut.clk_i)
+    parts = {
+        name: (
+            getattr(dut, f"write_{name}_i"),
+            getattr(dut, f"write_data_{name}_i"),
+            getattr(dut, f"read_data_{name}_o"),
+        )
+        for name in "ab"
+    }
+    words = {name: [None] * DEPTH for name in parts}
+    output = dict.fromkeys(parts)
+    written, compared = 0, 0
+    for _ in range(3000):
+        address, read, read_address = random.randrange(DEPTH), random.randrange(2), random.randrange(DEPTH)
+        dut.write_addr_i.value, dut.read_i.value, dut.read_addr_i.value = address, read, read_address
+        for name, (write, data, _) in parts.items():
+            writes, word = random.randrange(2), random.getrandbits(len(data))
+            write.value, data.value = writes, word
+            if read:
+                output[name] = None if writes and address == read_address else words[name][read_address]
+            if writes:
+                words[name][address] = word
+                written += 1
+        await FallingEdge(dut.clk_i)
+        for name, (_, _, found) in parts.items():
+            if output[name] is not None:
+                assert found.value == output[name]
+                compared += 1
+    assert written > 2000
+    assert compared > 2000
+
+
 async def lookup(dut, *ports):
     """The word read comes in the same cycle; what is written is there from the next one on."""
     words = await written_memory(dut)
@@ -75,6 +113,11 @@ async def lookup_tables_with_two_read_ports(dut):
 
 def test_pen_ram_1r1w():
     run_module("pen_ram_1r1w", __name__, {"WIDTH": 72, "DEPTH": DEPTH}, testcase="block_ram")
+
+
+def test_pen_ram_parts_1r1w():
+    parameters = {"WIDTH_A": 96, "WIDTH_B": 80, "DEPTH": DEPTH}
+    run_module("pen_ram_parts_1r1w", __name__, parameters, testcase="block_ram_of_parts")
 
 
 def test_pen_lutram_1r1w():
