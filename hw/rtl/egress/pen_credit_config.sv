@@ -64,18 +64,14 @@ module pen_credit_config
     .read_data_o (old)
   );
 
-  if (PORTS == 1) begin : gen_one_sum
-    always_ff @(posedge clk_i) if (init_busy_i || take) sum <= sum_2_q;
-  end else begin : gen_sums
-    pen_lutram_1r1w #(.WIDTH(SUM_W), .DEPTH(PLACES)) u_sums (
-      .clk_i,
-      .write_i     (init_busy_i || take),
-      .write_addr_i(init_busy_i ? init_index_i[PLACE_W-1:0] : port_i[PLACE_W-1:0]),
-      .write_data_i(sum_2_q),
-      .read_addr_i (valid_i ? port_i[PLACE_W-1:0] : look_port[PLACE_W-1:0]),
-      .read_data_o (sum)
-    );
-  end
+  pen_lutram_1r1w #(.WIDTH(SUM_W), .DEPTH(PLACES)) u_sums (
+    .clk_i,
+    .write_i     (init_busy_i || take),
+    .write_addr_i(init_busy_i ? init_index_i[PLACE_W-1:0] : port_i[PLACE_W-1:0]),
+    .write_data_i(sum_2_q),
+    .read_addr_i (valid_i ? port_i[PLACE_W-1:0] : look_port[PLACE_W-1:0]),
+    .read_data_o (sum)
+  );
 
   always_comb begin
     error = wrong_q;
@@ -123,5 +119,5 @@ module pen_credit_config
   end
 
   logic unused;
-  assign unused = &{1'b0, init_index_i};
+  assign unused = &{1'b0, init_index_i, look_port};
 endmodule
