@@ -11,7 +11,7 @@ from program import invoke
 
 
 @pytest.mark.parametrize(("ports", "latency_cycles"), [(1, 0), (4, 0), (1, 8), (1, 32), (1, 125)])
-def test_nothing_is_lost_at_line_rate_while_memory_answers_within_a_microsecond(ports: int, latency_cycles: int) -> None:
+def test_nothing_is_lost_at_line_rate_while_memory_answers_in_a_microsecond(ports: int, latency_cycles: int) -> None:
     seen = both_ways(ports, latency_cycles=latency_cycles)
     assert len(seen) == 8
     assert [row["quantity"] for row in seen if not row["ok"]] == []
