@@ -86,7 +86,7 @@ module pen_credit
     if (grant_i) begin
       class_q    <= grant_class_i;
       of_class_q <= CLASSES'(1) << grant_class_i;
-      fresh_q <= write_i && write_class_i == grant_class_i;
+      fresh_q    <= write_i && write_class_i == grant_class_i;
     end
   end
 
