@@ -299,6 +299,7 @@ module pen_credit
   always_comb begin
     if (f_started_q && !rst_i) begin
       assert (gen_class[F_CLASS].ready_q == !f_credit[CREDIT_W-1]);
+      if (f_grant_q || sending) assert (of_class_q == CLASSES'(1) << class_q);
       // How the transmission and the time until the next selection belong together.
       assert (!selected_i || (!sending_q && f_busy_q == '0));
       assert (!selected_q || (sending_q && gap_q == count_gap_i));

@@ -393,7 +393,8 @@ module pen_slots
       if (state_q inside {WALK, TIMES, SUMS, CHECK, EMIT, GUARD, FREE, FREE_GUARD, COMMIT}) assert (count_q <= MOST_SLOTS);
       if (state_q inside {WALK, EMIT, GUARD}) assert (32'(slot_q) < count_q);
       if (state_q inside {TIMES, SUMS}) assert (32'(slot_q) == count_q);
-      if (state_q == CHECK) assert (slot_q == '0);
+      if (state_q == SUMS) assert (free_q == sum_ns_t'(cycle_ns_q) - sum_q);
+      if (state_q == CHECK) assert (slot_q == '0 && free_short_q == (free_q < sum_ns_t'(least_ns_q)));
       if (state_q inside {WALK, TIMES, SUMS}) begin
         assert (sum_q == f_before_ns[slot_q[F_SLOT_W:0]] && named_q == f_named[slot_q[F_SLOT_W:0]]);
         assert ((wrong_q == SLOT_ERROR_NONE) == f_right[slot_q[F_SLOT_W:0]] && short_q == !f_fit[slot_q[F_SLOT_W:0]]);
