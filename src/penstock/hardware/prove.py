@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proofs of the hardware: all of hw/formal, by SymbiYosys with the Z3 solver."""
+"""Proofs of the hardware: all of hw/formal, by SymbiYosys with the solver that each names."""
 
 import os
 import re
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.errors import InputError
-from penstock.hardware.tools import hardware_folder, run
+from penstock.hardware.tools import hardware_folder, required, run
 
-LONGEST = "pen_queue"  # begins first, so that no core is idle at the end
+LONGEST = "pen_gates"  # begins first, so that no core is idle at the end
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,8 @@ def proof_files(names: list[str] | None = None) -> list[Path]:
 
 def prove(names: list[str] | None = None) -> Iterator[Proof]:
     """Runs the tasks of the proofs on all cores and gives each result when it and those before it are there."""
+    for solver in ("bitwuzla", "z3"):
+        required(solver)
     tasks = [(path, task) for path in proof_files(names) for task in _tasks(path)]
     tasks.sort(key=lambda each: each[0].stem != LONGEST)
     with ThreadPoolExecutor(os.cpu_count()) as pool:

