@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generates what hardware knows of registers: `python hw/regs/generate.py FOLDER` writes that of all products there.
 
-That is a package with their addresses, and a register block for products whose registers are flip-flops. Those of the
-switch stand in a memory: its package has functions for which there are, which bits are kept and what they are after
-reset.
+That is a package with their addresses. The registers of switch and network card stand in a memory: their packages have
+functions for which there are, which bits are kept and what they are after reset. Those of the mailbox are flip-flops of
+a register block.
 """
 
 import sys
@@ -113,15 +113,15 @@ def _package(name: str, lines: list[str]) -> str:
 def generate_regblock(out: Path, source: Path = SOURCE) -> list[Path]:
     """Writes package, module and lint waivers into `out` and returns them in the order in which they are compiled.
 
-    They have the name of the source; of the switch there is the package of addresses alone. Files that would not change
-    are left alone, so that builds that depend on them stay fresh.
+    They have the name of the source; of switch and card there is the package alone. Files that would not change are
+    left alone, so that builds that depend on them stay fresh.
     """
     out.mkdir(parents=True, exist_ok=True)
     module, addresses = f"{source.stem}_regs", f"{source.stem}_map_pkg"
     top = compile_registers(source)
     with tempfile.TemporaryDirectory(dir=out) as folder:
         fresh = Path(folder)
-        if source == SOURCE:
+        if source.name in (SOURCE.name, CARD.name):
             names = [f"{addresses}.sv"]
             (fresh / names[0]).write_text(_package(addresses, [*_addresses(top), *_kept(top)]))
         else:

@@ -20,6 +20,7 @@ config/pen_shaper_settings.sv
 config/pen_egress_port_settings.sv
 config/pen_axil_slave.sv
 config/pen_axil_split.sv
+config/pen_register_memory.sv
 config/pen_config_access.sv
 config/pen_registers.sv
 config/pen_config.sv

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The accesses to registers of which many are settings of units: AXI4-Lite, a register block and the chain.
+// The accesses to registers of which many are settings of units: AXI4-Lite, a memory and the chain.
 //
-// The register block keeps what was written for whoever reads it back. Each setting also goes on the chain to the unit
-// that acts on it; what units know themselves is asked of them on the same way. After reset all settings go on the chain
-// once, so that what a unit starts with stands in the RDL alone.
+// The memory keeps what was written for whoever reads it back. Each setting also goes on the chain to the unit that acts
+// on it; what units know themselves is asked of them on the same way. After reset the memory is filled and all settings go
+// on the chain once, so that what a unit starts with stands in the RDL alone.
 //
 //   s_axil_awvalid_i  |W|.|.|.|.        |.|.|.
-//   block written     |.|W|.|.|.        |.|.|.
-//   written_q         |.|.|W|.|.        |.|.|.
+//   request_o         |.|W|.|.|.        |.|.|.
+//   acts_q            |.|.|A|.|.        |.|.|.
 //   chain_o           |.|.|.|W|.  ...   |.|.|.
 //   chain_i           |.|.|.|.|.  ...   |W|.|.      all units act
 //   s_axil_bvalid_o   |.|.|.|.|.  ...   |.|B|.      of what is only staged: three cycles after the write came
 //
-// A commit, a command and a read of a unit are answered when the answer has come back. What the block says to a request
-// has a register, since it comes of all addresses.
+// A commit, a command and a read of a unit are answered when the answer has come back. What is said of an address has a
+// register before it decides anything.
 module pen_config_access
   import pen_config_pkg::*;
 #(
-  parameter logic [15:0] WALK_FIRST = '0,  // of the settings after reset
+  parameter logic [15:0] WALK_FIRST = '0,  // of what is set after reset
   parameter logic [15:0] WALK_END = '0     // behind them
 ) (
   input  logic         clk_i,
@@ -44,30 +44,29 @@ module pen_config_access
   input  logic         init_busy_i,     // tables are being cleared: writes wait
   output logic         busy_o,          // an access is on its way, or its answer is
 
-  // The register block
-  output logic         request_o,
+  // An access; what it is about is held until the next one
+  output logic         request_o,       // one cycle
   output logic         write_o,
-  output logic [15:0]  address_o,       // held until the next access
+  output logic [15:0]  address_o,
   output logic [31:0]  data_o,
-  input  logic         stall_write_i,
-  input  logic         stall_read_i,
-  input  logic         write_ack_i,
-  input  logic         write_error_i,
-  input  logic         read_ack_i,
-  input  logic         read_error_i,
-  input  logic [31:0]  read_data_i,
 
   // What is at address_o
+  input  logic         known_i,         // a register, or a unit that knows whether there is one; else an error is answered
+  input  logic         acts_i,          // a write is answered when somebody has acted
+  input  logic [31:0]  kept_i,          // bits that are kept
+  input  logic         is_live_i,       // with request_o: what is read is not what was kept, but live_i
+  input  logic [31:0]  live_i,
+  input  logic         latches_i,       // a read puts high_i in the word behind it, where that is read
+  input  logic [31:0]  high_i,
   input  logic         setting_i,       // a unit acts on it
   input  logic         staged_i,        // but only when it is told to
   input  logic         of_unit_i,       // with request_o: a read asks a unit
-  input  logic         aside_i,         // a write without acknowledgement goes elsewhere, not on the chain
+  input  logic         aside_i,         // a write that acts goes elsewhere, not on the chain
   output logic         aside_o,         // held until it is done
   input  logic         aside_done_i,
-  output logic         answered_o,      // one cycle: the unit that was asked, or told to act
 
-  // The settings after reset
-  output logic         walks_o,         // what is read is what is kept after reset
+  // After reset
+  output logic         walks_o,         // what is read, as live_i, is what is kept
   output logic [15:0]  walk_address_o,
   input  logic         walk_skips_i,    // nothing is there
   input  logic [15:0]  walk_next_i,     // the address behind it
@@ -77,8 +76,8 @@ module pen_config_access
 );
   typedef enum logic [2:0] {
     IDLE,
-    REQUEST,   // to the register block
-    JUDGE,     // what it said
+    REQUEST,   // to the memory
+    JUDGE,     // what is said of the address
     READING,
     PASSING,   // on the chain, until all units have acted
     ASKING,    // on the chain, until a unit has answered
@@ -87,7 +86,10 @@ module pen_config_access
 
   state_e       state_q;
   logic         write, read, write_q, load_q, walk_q, walk_reads, read_ready, write_done, read_done;
-  logic         written_q, write_error_q, of_unit_q;  // what the block said
+  logic         acts_q, unknown_q, of_unit_q;  // what is said of the address
+  logic         answered;                      // one cycle: by the unit that was asked, or told to act
+  logic         read_ack;
+  logic [31:0]  read_data;
   config_word_t issue_q;
 
   // The walk after reset reads as if it came from the bus, which waits.
@@ -123,22 +125,42 @@ module pen_config_access
     .data_o,
     .write_done_i(write_done),
     .read_done_i (read_done),
-    .error_i     (state_q == JUDGE ? write_error_q : state_q == READING && read_error_i),
-    .data_i      (read_data_i)
+    .error_i     (unknown_q),
+    .data_i      (read_data)
+  );
+
+  pen_register_memory u_memory (
+    .clk_i,
+    .rst_i,
+    .request_i  (request_o),
+    .write_i    (write_o),
+    .address_i  (address_o),
+    .data_i     (data_o),
+    .walks_i    (walk_q),
+    .kept_i,
+    .is_live_i,
+    .live_i,
+    .latches_i,
+    .high_i,
+    .of_unit_i,
+    .answered_i (answered),
+    .answer_i   (chain_i.data),
+    .read_ack_o (read_ack),
+    .read_data_o(read_data)
   );
 
   assign request_o  = state_q == REQUEST;
   assign write_o    = write_q;
   assign aside_o    = state_q == ASIDE;
-  assign answered_o = chain_i.kind == CONFIG_ANSWER;
+  assign answered   = chain_i.kind == CONFIG_ANSWER;
   assign walks_o    = walk_q;
   assign chain_o    = issue_q;
 
   logic told;
-  assign told    = setting_i && !staged_i && !write_error_q;  // answered when the units have acted
-  assign write_done = (state_q == JUDGE && write_q && written_q && !told) || (state_q == PASSING && chain_i.kind == CONFIG_WRITE && !walk_q)
-                      || (state_q == ASKING && answered_o && write_q) || (state_q == ASIDE && aside_done_i);
-  assign read_done  = state_q == READING && read_ack_i && !walk_q;
+  assign told    = setting_i && !staged_i && !unknown_q;  // answered when the units have acted
+  assign write_done = (state_q == JUDGE && write_q && !acts_q && !told) || (state_q == PASSING && chain_i.kind == CONFIG_WRITE && !walk_q)
+                      || (state_q == ASKING && answered && write_q) || (state_q == ASIDE && aside_done_i);
+  assign read_done  = state_q == READING && read_ack && !walk_q;
 
   always_ff @(posedge clk_i) begin
     load_q       <= 1'b0;
@@ -146,9 +168,9 @@ module pen_config_access
     issue_q.address <= address_o;
     issue_q.data    <= data_o;
 
-    written_q     <= write_ack_i;
-    write_error_q <= write_error_i;
-    of_unit_q     <= of_unit_i;
+    acts_q    <= acts_i;
+    unknown_q <= !known_i;
+    of_unit_q <= of_unit_i;
 
     unique case (state_q)
       IDLE: begin
@@ -159,13 +181,13 @@ module pen_config_access
         end
         if (write || read) state_q <= REQUEST;
       end
-      REQUEST: if (!(write_q ? stall_write_i : stall_read_i)) state_q <= JUDGE;
+      REQUEST: state_q <= JUDGE;
       JUDGE: begin
         if (!write_q) begin
           if (of_unit_q) issue_q.kind <= CONFIG_READ;
           state_q <= of_unit_q ? ASKING : READING;
-        end else if (written_q) begin
-          if (setting_i && !write_error_q) issue_q.kind <= staged_i ? CONFIG_STAGE : CONFIG_WRITE;
+        end else if (!acts_q) begin
+          if (setting_i && !unknown_q) issue_q.kind <= staged_i ? CONFIG_STAGE : CONFIG_WRITE;
           state_q <= told ? PASSING : IDLE;
         end else if (aside_i) state_q <= ASIDE;
         else begin
@@ -173,16 +195,16 @@ module pen_config_access
           state_q      <= ASKING;
         end
       end
-      READING: if (read_ack_i) begin
+      READING: if (read_ack) begin
         state_q <= IDLE;
         if (walk_q && setting_i) begin
           issue_q.kind <= staged_i ? CONFIG_STAGE : CONFIG_WRITE;
-          issue_q.data <= read_data_i;
+          issue_q.data <= read_data;
           if (!staged_i) state_q <= PASSING;
         end
       end
       PASSING: if (chain_i.kind == CONFIG_WRITE) state_q <= IDLE;
-      ASKING:  if (answered_o) state_q <= write_q ? IDLE : READING;
+      ASKING:  if (answered) state_q <= write_q ? IDLE : READING;
       ASIDE:   if (aside_done_i) state_q <= IDLE;
       default: state_q <= IDLE;
     endcase
@@ -203,5 +225,5 @@ module pen_config_access
 `endif
 
   logic unused;
-  assign unused = &{1'b0, chain_i.address, chain_i.data};
+  assign unused = &{1'b0, chain_i.address};
 endmodule

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // AXI4-Lite registers of the switch, one access at a time (pen_config_access).
 //
-// What can be read back stands in a memory; which registers there are, which of their bits are kept and what they are after
-// reset, comes from hw/regs/pen_switch.rdl. The walk after reset fills it.
-//
-//   request       |R|.|.|.           of what is kept; what a unit is asked for comes as the unit answers
-//   stored        |.|S|S|
-//   read_ack      |.|.|A|.
+// Which registers there are, which of their bits are kept and what they are after reset, comes from hw/regs/pen_switch.rdl.
 module pen_registers
   import pen_pkg::*, pen_config_pkg::*, pen_switch_map_pkg::*;
 #(
@@ -67,10 +62,10 @@ module pen_registers
            4 * PORTS * (PER_PORT + CLASSES) / 3, PORTS, CELLS);
 
   // ---- One access at a time -----------------------------------------------------------------------------------------
-  logic        request, write, known, write_ack, read_ack;
+  logic        request, write, known;
   logic [15:0] address;
-  logic [31:0] write_data, read_data;
-  logic        of_unit, acts, staged, setting, answered, walks, aside, access_busy;
+  logic [31:0] write_data, live;
+  logic        of_unit, acts, is_live, staged, setting, walks, aside, access_busy;
 
   // After reset what is kept is set from the first address on, and settings go on the chain.
   logic [15:0] walk_address, walk_next;
@@ -120,20 +115,19 @@ module pen_registers
     .write_o       (write),
     .address_o     (address),
     .data_o        (write_data),
-    .stall_write_i (1'b0),
-    .stall_read_i  (1'b0),
-    .write_ack_i   (write_ack),
-    .write_error_i (!known),
-    .read_ack_i    (read_ack),
-    .read_error_i  (!known),
-    .read_data_i   (read_data),
+    .known_i       (known),
+    .acts_i        (acts),
+    .kept_i        (kept_bits(address)),
+    .is_live_i     (is_live),
+    .live_i        (live),
+    .latches_i     (address == REG_TIME_LOW),
+    .high_i        (time_ns_i[63:32]),
     .setting_i     (setting),
     .staged_i      (staged),
     .of_unit_i     (of_unit),
     .aside_i       (1'b0),
     .aside_o       (aside),
     .aside_done_i  (1'b0),
-    .answered_o    (answered),
     .walks_o       (walks),
     .walk_address_o(walk_address),
     .walk_skips_i  (walk_skips),
@@ -142,31 +136,14 @@ module pen_registers
     .chain_i
   );
 
-  // ---- What a unit answers -----------------------------------------------------------------------------------------
+  // ---- What is where ----------------------------------------------------------------------------------------------
   assign known   = is_register(address) || is_of_block(address);
   assign of_unit = !write && (is_of_block(address) || address == REG_CREDIT_ERRORS
                               || address[15:4] == REG_IDENTIFY_IPV4_MASK[15:4]);
   assign acts    = is_of_block(address) || address inside {REG_TABLE_COMMIT, REG_GATE_COMMIT};
-  assign write_ack = request && write && !acts;
 
-  // ---- What is kept -------------------------------------------------------------------------------------------------
-  localparam int unsigned WORDS = 512;
-  logic [31:0] bits, at_reset, stored, live;
-  logic [31:0] time_low_q, time_high_q;          // of the cycle of the request
-  logic        requested_q, answered_q;
-  logic [7:0]  resets_q;                         // the ports that are in reset
-
-  assign bits = kept_bits(address);
-
-  pen_ram_1r1w #(.WIDTH(32), .DEPTH(WORDS), .READ_OLD(0)) u_kept (
-    .clk_i,
-    .write_i     (walks ? read_ack : request && write && bits != '0),
-    .write_addr_i(address[2+:$clog2(WORDS)]),
-    .write_data_i(walks ? read_data : write_data & bits),
-    .read_i      (request && !write),
-    .read_addr_i (address[2+:$clog2(WORDS)]),
-    .read_data_o (stored)
-  );
+  // ---- What is read -----------------------------------------------------------------------------------------------
+  logic [31:0] at_reset;
 
   // After reset; some are those of the parameters.
   always_comb begin
@@ -184,32 +161,24 @@ module pen_registers
     endcase
   end
 
-  // Reading the low half of the time latches the high half.
+  assign is_live = walks || !known || acts || address inside {REG_STATUS, REG_TIME_LOW};
   always_comb begin
     case (address)
-      REG_STATUS:    live = 32'(init_busy_i);
-      REG_TIME_LOW:  live = time_low_q;
-      REG_TIME_HIGH: live = time_high_q;
-      default:       live = known && !acts ? stored : '0;
+      REG_STATUS:   live = 32'(init_busy_i);
+      REG_TIME_LOW: live = time_ns_i[31:0];
+      default:      live = '0;
     endcase
     if (walks) live = at_reset;
   end
 
+  // ---- What is on its way -----------------------------------------------------------------------------------------
+  logic [7:0] resets_q;                        // the ports that are in reset
   always_ff @(posedge clk_i) begin
-    requested_q <= request && !write && !of_unit && !rst_i;
-    answered_q  <= answered && !write && !rst_i;
-    read_ack    <= (requested_q || answered_q) && !rst_i;
-    if (answered) read_data <= chain_i.data;
-    else if (requested_q) read_data <= live;
-    time_low_q  <= time_ns_i[31:0];
-    if (request && !write && address == REG_TIME_LOW) time_high_q <= time_ns_i[63:32];
     if (rst_i) resets_q <= '0;
     else if (request && write && address == REG_PORT_RESET) resets_q <= write_data[7:0];
   end
-
-  // ---- What is on its way -----------------------------------------------------------------------------------------
   assign busy_o = access_busy || resets_q != '0;
 
   logic unused;
-  assign unused = &{1'b0, aside, chain_i.address};
+  assign unused = &{1'b0, aside, write_data};
 endmodule

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a read of a register gives: what was written before, from a memory, or what stands in the hardware itself.
+//
+// The memory keeps those bits of a write that a register has. The walk after reset fills it by reading what there is to
+// be after reset. A register of two words whose low one latches the high one keeps that here, too.
+//
+//   request_i     |R|.|.|.           what a unit is asked for comes as the unit answers
+//   live_i        |L|.|.|.           of the cycle of the request
+//   stored        |.|S|S|
+//   read_ack_o    |.|.|A|.
+module pen_register_memory #(
+  parameter int unsigned WORDS = 512  // from address 0 on; what is beyond them is not kept
+) (
+  input  logic        clk_i,
+  input  logic        rst_i,
+  input  logic        request_i,      // one cycle; what it is about is held until the next one
+  input  logic        write_i,
+  input  logic [15:0] address_i,      // of whole words
+  input  logic [31:0] data_i,
+  input  logic        walks_i,        // what is read is what is kept after reset
+  input  logic [31:0] kept_i,         // bits of this register that are kept
+  input  logic        is_live_i,      // what is read is live_i
+  input  logic [31:0] live_i,
+  input  logic        latches_i,      // a read also puts high_i in the word behind it; this one's place is even
+  input  logic [31:0] high_i,
+  input  logic        of_unit_i,      // a unit is asked
+  input  logic        answered_i,     // one cycle: it says answer_i
+  input  logic [31:0] answer_i,
+  output logic        read_ack_o,
+  output logic [31:0] read_data_o     // holds
+);
+  localparam int unsigned WORD_W = $clog2(WORDS);
+
+  logic [31:0]       stored, live_q, kept_data;
+  logic [WORD_W-1:0] place;
+  logic              reads, latches, keeps, is_live_q, requested_q, answered_q;
+
+  assign reads   = request_i && !write_i;
+  assign latches = !walks_i && !write_i && latches_i;
+  assign place   = address_i[2+:WORD_W];
+  always_comb begin
+    keeps     = request_i && (write_i ? kept_i != '0 : latches_i);
+    kept_data = latches ? high_i : data_i & kept_i;
+    if (walks_i) begin
+      keeps     = read_ack_o;
+      kept_data = read_data_o;
+    end
+  end
+
+  pen_ram_1r1w #(.WIDTH(32), .DEPTH(WORDS), .READ_OLD(0)) u_kept (
+    .clk_i,
+    .write_i     (keeps),
+    .write_addr_i({place[WORD_W-1:1], place[0] || latches}),
+    .write_data_i(kept_data),
+    .read_i      (reads),
+    .read_addr_i (place),
+    .read_data_o (stored)
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (reads) begin
+      is_live_q <= is_live_i;
+      live_q    <= live_i;
+    end
+    requested_q <= reads && !of_unit_i && !rst_i;
+    answered_q  <= answered_i && !write_i && !rst_i;
+    read_ack_o  <= (requested_q || answered_q) && !rst_i;
+    if (answered_i) read_data_o <= answer_i;
+    else if (requested_q) read_data_o <= is_live_q ? live_q : stored;
+  end
+
+  logic unused;
+  assign unused = &{1'b0, address_i};
+endmodule
