@@ -71,6 +71,7 @@ module pen_launch
   count_t                        at_q;          // its place
   logic   [SLOTS-1:0]            here_q, behind_q;  // in INSERT: that place, and those behind it
   logic   [QUEUES-1:0]           of_queue_q;    // its queue
+  logic                          drops_q;       // which refuses late frames
   logic [64:0]                   ahead, ahead_q;
   slot_t  [QUEUES-1:0][SLOTS-1:0] order_q;      // the first one in 0
   count_t [QUEUES-1:0]           count_q;
@@ -113,10 +114,10 @@ module pen_launch
   );
 
   // ---- Coming --------------------------------------------------------------------------------------------------------
-  assign hit       = due_q[offer_queue_i];       // places change before or with the next cycles
+  assign hit       = (due_q & of_queue_q) != '0;  // places change before or with the next cycles
   assign answer_o  = state_q == INSERT && !hit && !load;
   assign beyond_o  = answer_o && beyond_q;
-  assign dropped_o = answer_o && late_q && (drop_i & of_queue_q) != '0 && !beyond_q;
+  assign dropped_o = answer_o && late_q && drops_q && !beyond_q;
   assign taken_o   = answer_o && !beyond_o && !dropped_o;
   assign insert    = taken_o;
   assign ahead     = {1'b0, launch_q} - {1'b0, state_q == SUBTRACT ? read_time_q : gate_time_i};
@@ -147,6 +148,7 @@ module pen_launch
       behind_q[i] <= i > 32'(at_q);
     end
     for (int unsigned k = 0; k < QUEUES; k++) of_queue_q[k] <= offer_queue_i == queue_t'(k);
+    drops_q <= (drop_i & of_queue_q) != '0;
     read_time_q <= read_time;
     ahead_q  <= ahead;
     late_q   <= ahead_q[64] || ahead_q[63:0] < 64'(LATE_NS);

@@ -747,6 +747,7 @@ module pen_nic_port
   // ---- Chains that are done with -------------------------------------------------------------------------------------
   logic [2*PAIRS-1:0] failed_q;                // the host has been told
   logic [USED_W-1:0]  used_queue;
+  logic               used_start_q;            // no chain is given back that soon, and what a command says stands still
 
   always_comb begin
     running   = '0;
@@ -767,6 +768,7 @@ module pen_nic_port
   end
   always_ff @(posedge clk_i) begin
     for (int unsigned v = 0; v < 2 * PAIRS; v++) failed_q[v] <= queue_error[v] != QUEUE_ERROR_NONE && !rst_i;
+    used_start_q <= start && is_queue && command_ready && !rst_i;
   end
   assign interrupt_o = interrupt;
   assign used        = receive_used_valid ? receive_used : transmit_used;
@@ -775,7 +777,7 @@ module pen_nic_port
   pen_used_ring #(.QUEUES(2 * PAIRS)) u_used_ring (
     .clk_i,
     .rst_i,
-    .start_i         (start && is_queue && command_ready),
+    .start_i         (used_start_q),
     .start_queue_i   (command_queue[USED_W-1:0]),
     .start_settings_i(settings),
     .valid_i         (receive_used_valid || transmit_used_valid),

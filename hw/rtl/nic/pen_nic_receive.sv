@@ -63,7 +63,7 @@ module pen_nic_receive
   typedef logic [QUEUE_W-1:0] queue_t;
 
   typedef enum logic [3:0] {
-    PICK, FETCH, BUFFER, REQUEST, SEEK, FILL, DATA, TAKEN, CHAIN, MORE, PATCH, PATCH_DATA, PASS, UNDO, FORGET
+    PICK, FETCH, BUFFER, REQUEST, SEEK, FILL_HIGH, FILL_LOW, DATA, TAKEN, CHAIN, MORE, PATCH, PATCH_DATA, PASS, UNDO, FORGET
   } state_e;
   state_e       state_q;
   length_t      at_q, total, total_q;           // of header and frame: what stands in buffers; all
@@ -102,15 +102,15 @@ module pen_nic_receive
   logic signed [11:0] base, word_q;
   logic signed [8:0]  words_left_q;
   logic [2:0]   shift_q;
-  logic         zero_q, next;
-  logic [63:0]  low_q, high;
+  logic         zero_q, next, moves;
+  logic [63:0]  low_q, high_q;
   logic [127:0] both;
 
   assign base        = signed'({1'b0, at_q}) - signed'(12'(address_q[2:0]));
-  assign high        = zero_q ? '0 : read_data_i;
-  assign both        = {high, low_q} >> {shift_q, 3'b0};
+  assign both        = {high_q, low_q} >> {shift_q, 3'b0};
   assign next        = state_q == DATA && data_ready_i;
-  assign read_o      = state_q inside {SEEK, FILL} || next;
+  assign moves       = state_q inside {FILL_HIGH, FILL_LOW} || next;
+  assign read_o      = state_q == SEEK || moves;
   assign read_word_o = 9'(word_q - 12'sd1);
 
   always_ff @(posedge clk_i) begin
@@ -123,7 +123,10 @@ module pen_nic_receive
       word_q <= word_q + 12'sd1;
       zero_q <= word_q <= 12'sd0;
     end
-    if (state_q == FILL || next) low_q <= high;
+    if (moves) begin
+      low_q  <= high_q;
+      high_q <= zero_q ? '0 : read_data_i;
+    end
     if (next) words_left_q <= words_left_q - 9'sd1;
   end
 
@@ -137,12 +140,10 @@ module pen_nic_receive
   assign data_o        = state_q == PATCH_DATA ? {8{num_buffers[8*second_q+:8]}} : both[63:0];
 
   // ---- Chains
-  logic whole;                                  // the frame stands in buffers
+  logic fills_q, whole_q;                       // the frame ends in this buffer; it stands in buffers
   logic refused;                                // some of what was written, and all of it has been answered
-  assign whole = at_q == total_q;
-
   assign fetch_o        = state_q == FETCH && fetch_ready_i;
-  assign buffer_ready_o = state_q == TAKEN || (state_q == BUFFER && buffer_valid_i && whole);
+  assign buffer_ready_o = state_q == TAKEN || (state_q == BUFFER && buffer_valid_i && whole_q);
   // What was written for a frame that does not fit counts as well: a queue that memory refused is stopped, not undone.
   assign refused        = settled_i[turn_q] && (error_q[turn_q] || error_i[turn_q]);
   assign undo_o         = state_q == UNDO && settled_i[turn_q] && !refused;
@@ -195,11 +196,13 @@ module pen_nic_receive
   always_ff @(posedge clk_i) begin
     fail_o  <= '0;
     total_q <= total;                           // the frame stands still from PICK on
+    fills_q <= bytes_q == room;
     error_q <= error_q | error_i;
     if (received_o || !busy_o) behind_q <= 1'b0;
     unique case (state_q)
       PICK: begin
         at_q      <= '0;
+        whole_q   <= 1'b0;
         chains_q  <= '0;
         second_q  <= 1'b0;
         if (begins && running_i[queue_o]) begin
@@ -219,13 +222,14 @@ module pen_nic_receive
         if (failed_i) state_q <= PICK;
         else if (empty_i) state_q <= chains_q == '0 ? PICK : UNDO;
         else if (buffer_valid_i) begin
-          if (!whole) state_q <= REQUEST;
+          if (!whole_q) state_q <= REQUEST;
           else if (buffer_i.last) state_q <= CHAIN;
         end
       end
       REQUEST: if (write_ready_i) state_q <= SEEK;
-      SEEK: state_q <= FILL;
-      FILL: state_q <= DATA;
+      SEEK: state_q <= FILL_HIGH;
+      FILL_HIGH: state_q <= FILL_LOW;
+      FILL_LOW: state_q <= DATA;
       DATA: if (next && words_left_q == 9'sd1) state_q <= TAKEN;
       TAKEN: begin
         for (int unsigned i = 0; i < 2; i++) begin
@@ -236,6 +240,7 @@ module pen_nic_receive
           end
         end
         at_q          <= at_q + bytes_q;
+        whole_q       <= fills_q;
         chain_bytes_q <= chain_bytes_q + bytes_q;
         state_q       <= last_q ? CHAIN : BUFFER;
       end
@@ -245,7 +250,7 @@ module pen_nic_receive
           fail_o[queue_o] <= 1'b1;
           fail_error_o    <= QUEUE_ERROR_SHORT;
         end
-        state_q <= lost ? PICK : !whole ? MORE : chains_q == '0 ? PASS : PATCH;
+        state_q <= lost ? PICK : !whole_q ? MORE : chains_q == '0 ? PASS : PATCH;
       end
       MORE: if (tells && used_ready_i) begin
         chains_q <= chains_q + 1'b1;
@@ -393,27 +398,29 @@ module pen_nic_receive
       if (write_valid_o) assert (!settles_q[write_o.mark]);
       if (undo_o) assert (undo_chains_o == f_more_q && !f_fetched_q && f_more_q != '0);
       // What makes it hold.
+      if (state_q != PICK) assert (whole_q == (at_q == total));
+      if (state_q inside {SEEK, FILL_HIGH, FILL_LOW, DATA, TAKEN}) assert (fills_q == (bytes_q == room));
       if (state_q != PICK) assert (frame_valid_i);
       if (state_q != PICK) assert (f_more_q == 16'(chains_q));
-      if (state_q inside {BUFFER, REQUEST, SEEK, FILL, DATA, TAKEN}) assert (f_asked_q && !f_fetched_q);
+      if (state_q inside {BUFFER, REQUEST, SEEK, FILL_HIGH, FILL_LOW, DATA, TAKEN}) assert (f_asked_q && !f_fetched_q);
       else assert (!f_asked_q);
-      if (state_q inside {REQUEST, SEEK, FILL, DATA, TAKEN}) begin
-        assert (buffer_valid_i && f_buffer_valid_q && !whole);
+      if (state_q inside {REQUEST, SEEK, FILL_HIGH, FILL_LOW, DATA, TAKEN}) begin
+        assert (buffer_valid_i && f_buffer_valid_q && !whole_q);
         assert (address_q == buffer_i.address && head_q == head_i && last_q == buffer_i.last);
         assert (17'(bytes_q) <= buffer_i.bytes && bytes_q != '0 && bytes_q <= room);
       end
       assert (state_q == PICK || at_q <= total);
       if (state_q inside {CHAIN, MORE, PATCH, PATCH_DATA, PASS}) assert (f_fetched_q && head_q == f_head_q && chain_bytes_q != '0);
       if (state_q inside {FETCH, UNDO, FORGET}) assert (!f_fetched_q);
-      if (state_q inside {PATCH, PATCH_DATA, PASS}) assert (whole);
+      if (state_q inside {PATCH, PATCH_DATA, PASS}) assert (whole_q);
       if (state_q inside {PATCH, PATCH_DATA, UNDO, FORGET}) assert (chains_q != '0);
       if (state_q == FETCH) assert (chains_q == '0 || at_q >= length_t'(HEADER_BYTES));
       if (state_q == MORE) assert (at_q >= length_t'(HEADER_BYTES));
       if (state_q == FETCH) assert (chains_q <= at_q);
       if (!(state_q inside {PICK, FETCH, UNDO, FORGET})) assert (18'(chains_q) + 18'(chain_bytes_q) <= 18'(at_q));
-      if (state_q inside {FETCH, MORE}) assert (!whole);
-      if (state_q inside {BUFFER, CHAIN} && whole) assert (chain_bytes_q != '0);
-      if (state_q inside {REQUEST, SEEK, FILL, DATA, TAKEN, BUFFER} && chain_bytes_q == '0) assert (!whole);
+      if (state_q inside {FETCH, MORE}) assert (!whole_q);
+      if (state_q inside {BUFFER, CHAIN} && whole_q) assert (chain_bytes_q != '0);
+      if (state_q inside {REQUEST, SEEK, FILL_HIGH, FILL_LOW, DATA, TAKEN, BUFFER} && chain_bytes_q == '0) assert (!whole_q);
       assert (f_passed_q == turn_q && f_first_q == first_q && turn_q == (first_q ^ f_count_q[0]));
       assert (f_count_q == 2'(settles_q[0]) + 2'(settles_q[1]) && (f_count_q != 2'd1 || settles_q[first_q]));
       for (int unsigned w = 0; w < 2; w++) begin

@@ -77,7 +77,8 @@ module pen_steering
   logic [RULES-1:0]  valid_q;
   logic [RULE_W-1:0] at_q;
   logic [103:0]      differs;
-  logic              writes, is_equal, equal_q, drop_q, found_q, found_drop_q;
+  logic [4:0]        parts, parts_q;            // that differ
+  logic              writes, counts_q, is_equal, drop_q, found_q, found_drop_q;
   logic [3:0]        pair_q, found_pair_q;
 
   assign written = steering_rule_t'(table_i.data[$bits(steering_rule_t)-1:0]);
@@ -93,21 +94,10 @@ module pen_steering
   );
 
   assign differs = rule.fields ^ (rule.ipv4 ? ipv4_fields : layer2_fields);
-  always_comb begin
-    is_equal = valid_q[at_q];
-    if (rule.ipv4) begin
-      if (!header.ipv4) is_equal = 1'b0;
-      if (rule.parts[4] && differs[103:72] != '0) is_equal = 1'b0;
-      if (rule.parts[3] && differs[71:40] != '0) is_equal = 1'b0;
-      if (rule.parts[2] && differs[39:32] != '0) is_equal = 1'b0;
-      if (rule.parts[1] && differs[31:16] != '0) is_equal = 1'b0;
-      if (rule.parts[0] && differs[15:0] != '0) is_equal = 1'b0;
-    end else begin
-      if (rule.parts[2] && differs[75:60] != '0) is_equal = 1'b0;
-      if (rule.parts[1] && differs[59:48] != '0) is_equal = 1'b0;
-      if (rule.parts[0] && differs[47:0] != '0) is_equal = 1'b0;
-    end
-  end
+  assign parts   = rule.ipv4 ? {|differs[103:72], |differs[71:40], |differs[39:32], |differs[31:16], |differs[15:0]}
+                             : {2'b0, |differs[75:60], |differs[59:48], |differs[47:0]};
+
+  assign is_equal = counts_q && parts_q == '0;
 
   // ---- The other ways
   logic [7:0]  hash;
@@ -175,10 +165,12 @@ module pen_steering
         state_q  <= IDLE;
       end
     endcase
-    equal_q <= state_q == MATCH && is_equal;    // what has been read is judged in the cycle after, up to SPREAD
-    drop_q  <= rule.drop;
-    pair_q  <= rule.pair;
-    if (equal_q && !found_q) begin
+    // What has been read is judged in the cycle after, up to SPREAD.
+    counts_q <= state_q == MATCH && valid_q[at_q] && (header.ipv4 || !rule.ipv4);
+    parts_q  <= parts & rule.parts;
+    drop_q   <= rule.drop;
+    pair_q   <= rule.pair;
+    if (is_equal && !found_q) begin
       found_q      <= 1'b1;
       found_drop_q <= drop_q;
       found_pair_q <= pair_q;

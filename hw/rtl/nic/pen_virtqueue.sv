@@ -26,7 +26,7 @@ module pen_virtqueue
 ) (
   input  logic                clk_i,
   input  logic                rst_i,
-  // Start and stop; each acts with command_ready_o
+  // Start and stop, while nothing is fetched or undone; each acts with command_ready_o
   input  logic                start_i,
   input  logic                stop_i,
   input  logic [$clog2(QUEUES > 1 ? QUEUES : 2)-1:0] command_queue_i,
@@ -45,7 +45,7 @@ module pen_virtqueue
   output logic                ready_o,
   input  logic                fetch_i,
   input  logic [$clog2(QUEUES > 1 ? QUEUES : 2)-1:0] fetch_queue_i,
-  output logic                empty_o,
+  output logic                empty_o,          // one cycle, as failed_o
   output logic                failed_o,
   output logic                valid_o,
   output buffer_t             buffer_o,
@@ -120,9 +120,11 @@ module pen_virtqueue
   assign place_queue = state_q == IDLE ? command_queue_i : queue_q;
   // A start takes two cycles, as both places of the queue lie in one memory.
   logic begun_q, starts;
-  assign starts          = start_i && state_q == IDLE && hand_q == FREE && !fetch_i && !undo_i;
+  logic still;
+  assign still           = state_q == IDLE && hand_q == FREE;
+  assign starts          = start_i && still;
   assign command         = starts && begun_q;
-  assign command_ready_o = command || (stop_i && !start_i && state_q == IDLE && hand_q == FREE && !fetch_i && !undo_i);
+  assign command_ready_o = command || (stop_i && !start_i && still);
   assign ready_o         = hand_q == FREE && !(work_q == UNDO && state_q != IDLE);
   assign undo_ready_o    = state_q == IDLE;
   assign idle_o          = state_q == IDLE && able == '0;
@@ -276,20 +278,22 @@ module pen_virtqueue
     if (goes_back) index_d = '{known: next_q - undo_chains_q, next: next_q - undo_chains_q};  // looked at again
   end
 
-  logic none, jumps, bad_head, fails;
+  logic none, jumps, bad_head, fails, empty, failed;
   assign none     = &behind_known_q;
   assign jumps    = wrong_q != QUEUE_ERROR_NONE || (!none && (behind_known_q & ~mask_q) != '0);
   assign bad_head = !more && (head_q & ~mask_q) != '0;
   // What is wrong counts if nothing stands before it.
   assign fails    = wrong_q != QUEUE_ERROR_NONE && (more || (!held_o[queue_q] && (wanted_q || !RECEIVE)));
 
-  assign empty_o  = state_q == KNOWN && measured_q && !jumps && none && wanted_q;
-  assign failed_o = state_q == FAIL && (more || wanted_q);
+  assign empty    = state_q == KNOWN && measured_q && !jumps && none && wanted_q;
+  assign failed   = state_q == FAIL && (more || wanted_q);
   assign valid_o  = hand_q == GIVE;
   assign takes    = valid_o && ready_i && buffer_o.last;
 
   always_ff @(posedge clk_i) begin
     begun_q        <= starts && !begun_q;
+    empty_o        <= empty && !rst_i;
+    failed_o       <= failed && !rst_i;
     behind_known_q <= known_q + ~next_q;
     measured_q     <= state_q inside {KNOWN, RING} && !measured_q && !rst_i;
     unique case (state_q)
@@ -422,7 +426,7 @@ module pen_virtqueue
         head_o    <= head;
         few_q     <= 32'(count_t'(out_filled - out_taken)) <= FEW;
         if (held_o[out_queue_q]) hand_q <= GIVE;
-        else if (empty_o || failed_o) hand_q <= FREE;
+        else if (empty || failed) hand_q <= FREE;
       end
       GIVE: if (ready_i) begin
         total_q <= total_q + buffer_o.bytes;
@@ -431,7 +435,7 @@ module pen_virtqueue
       end
       REST_OF: begin
         if (more && state_q == END && !fails) hand_q <= WAIT;
-        if (failed_o) hand_q <= FREE;
+        if (failed) hand_q <= FREE;
       end
     endcase
 
@@ -508,7 +512,7 @@ module pen_virtqueue
     if (command) f_cut_q[command_queue_i] <= 1'b0;
     if (state_q == FAIL && more) f_cut_q[queue_q] <= 1'b1;
     if (fetch_i) f_open_q <= 1'b1;
-    if (empty_o || failed_o || takes) f_open_q <= 1'b0;
+    if (empty || failed || takes) f_open_q <= 1'b0;
     if (rst_i) begin
       f_started_q <= '0;
       f_cut_q     <= '0;
@@ -528,7 +532,7 @@ module pen_virtqueue
       if (fetch_i || undo_i) assume (f_started_q[fetch_queue_i] && !f_cut_q[fetch_queue_i] && 32'(fetch_queue_i) < QUEUES);
       if (fetch_i) assume (ready_o && (RECEIVE || held_o[fetch_queue_i]));
       if (undo_i) assume (RECEIVE && undo_ready_o && hand_q == FREE && !fetch_i);
-      if (start_i || stop_i) assume (32'(command_queue_i) < QUEUES);
+      if (start_i || stop_i) assume (32'(command_queue_i) < QUEUES && !fetch_i && !undo_i);
       if (beat_valid_i) assume (of_table ? f_coming != '0 : state_q inside {AVAILABLE, HEADS} && !request_q);
       // A descriptor that can be read comes in two beats.
       if (beat_valid_i && of_table) assume (beat_i.last ? f_second_q || beat_i.error : !f_second_q);
@@ -563,7 +567,7 @@ module pen_virtqueue
         assert (buffer_o.bytes != '0 && f_bytes_q + 32'(buffer_o.bytes) <= 32'(MOST_BYTES));
         assert (f_buffers_q < 16'd1 << u_sizes.memory[out_queue_q]);
       end
-      if (empty_o || failed_o || valid_o) assert (f_open_q);
+      if (empty || failed || valid_o) assert (f_open_q);
       assert (f_open_q == (hand_q != FREE));
       // What makes it hold: of the queue that is looked at,
       if (state_q != IDLE) assert (f_started_q[queue_q]);
