@@ -72,7 +72,7 @@ module pen_frame_fetch
     length_t     bytes;
   } told_t;
 
-  typedef enum logic [2:0] {PICK, BUFFER, WEIGH, JUDGE, READ, DROP} state_e;
+  typedef enum logic [2:0] {PICK, BUFFER, WEIGH, JUDGE, READ, TAKE, DROP} state_e;
   state_e            state_q;
   queue_t            queue_q, chosen;
   logic [3:0]        skip_q;                         // bytes of the header still to come
@@ -109,7 +109,7 @@ module pen_frame_fetch
   assign refuse        = refuse_q || grown_q > 18'(most_q) || (last_q && grown_q < 18'(least));
 
   // Until it has been asked for, so that no later one of the chain is told of meanwhile.
-  assign buffer_ready_o = state_q == READ ? read_ready_i : state_q == JUDGE && !wanted_q;
+  assign buffer_ready_o = state_q == TAKE || (state_q == JUDGE && !wanted_q);
   assign read_valid_o   = state_q == READ;
   assign read_o         = read_q;
   assign asks           = state_q == READ && read_ready_i && last_q;
@@ -155,7 +155,8 @@ module pen_frame_fetch
         if (!refuse_q) bytes_q <= grown_q[10:0];
         state_q <= wanted_q ? READ : refuse_q && last_q ? DROP : BUFFER;
       end
-      READ: if (read_ready_i) state_q <= last_q ? PICK : BUFFER;
+      READ: if (read_ready_i) state_q <= TAKE;
+      TAKE: state_q <= last_q ? PICK : BUFFER;
       default: if (passes) state_q <= PICK;
     endcase
     if (rst_i) begin
@@ -266,7 +267,7 @@ module pen_frame_fetch
   logic [3:0]        f_asks_q, f_answers_q;          // reads of that frame
   logic              f_error_q, f_final_q;           // memory refused some of it; the last one has been asked for
 
-  assign f_building = state_q != PICK && !begin_o;
+  assign f_building = state_q != PICK && !begin_o && !(state_q == TAKE && last_q);
   assign f_here     = f_place_q - gone_q < place_t'(whole_q - gone_q);           // it waits to be handed over
   assign f_asked    = f_place_q - gone_q < place_t'(asked_q - gone_q);
   assign f_told     = f_asked || (f_building && f_place_q == asked_q);           // it has been begun
@@ -353,20 +354,20 @@ module pen_frame_fetch
       if (beat_valid_i && f_before) assert (coming == f_record_q);
       // What makes it hold.
       assert (state_q <= DROP);
-      assert (f_chain_q == (state_q inside {BUFFER, WEIGH, JUDGE, READ}));
-      if (state_q inside {BUFFER, WEIGH, JUDGE, READ}) begin
+      assert (f_chain_q == (state_q inside {BUFFER, WEIGH, JUDGE, READ, TAKE}));
+      if (state_q inside {BUFFER, WEIGH, JUDGE, READ, TAKE}) begin
         assert (!cut_q && skip_q <= 4'(HEADER_BYTES));
         if (skip_q != '0) assert (bytes_q == '0 && (!(state_q inside {WEIGH, JUDGE}) || read_q.bytes == '0));
         if (state_q inside {WEIGH, JUDGE}) assert (grown_q == 18'(bytes_q) + 18'(read_q.bytes) && (read_q.bytes != '0 || bytes_q == '0));
-        if (state_q == READ) assert (read_q.bytes != '0 && skip_q == '0);
+        if (state_q inside {READ, TAKE}) assert (read_q.bytes != '0 && skip_q == '0);
       end
       assert (place_t'(asked_q - gone_q) <= place_t'(PLACES) && place_t'(whole_q - gone_q) <= place_t'(asked_q - gone_q));
-      if (state_q != PICK) assert (!full);
+      if (state_q != PICK && !(state_q == TAKE && last_q)) assert (!full);
       if (state_q != BUFFER && state_q != PICK) assert (!first_q);
       assert (OPEN_W'(f_count_q) == open_q && f_count_q <= f_count_t'(F_OPEN));
       assert (4'(place_t'(asked_q - whole_q)) == 4'(f_marked) + 4'(done) && done == f_pause_q);
       if (state_q == PICK || begin_o) assert (f_behind == '0);
-      if (state_q inside {WEIGH, JUDGE, READ}) assert (buffer_valid_i && f_valid_q && head_q == head_i && last_q == buffer_i.last && read_q.mark == last_q);
+      if (state_q inside {WEIGH, JUDGE, READ, TAKE}) assert (buffer_valid_i && f_valid_q && head_q == head_i && last_q == buffer_i.last && read_q.mark == last_q);
       if (f_told) assert (u_begun.memory[f_place_q[PLACE_W-1:0]] == f_record_q);
       f_told_of = u_told.memory[f_place_q[PLACE_W-1:0]];
       if (f_asked) begin
@@ -376,7 +377,7 @@ module pen_frame_fetch
       if (f_told && !f_here) assert (4'(f_asks_q - f_answers_q) == 4'(f_open));
       if (f_told && !f_here && whole_q != f_place_q) assert (!f_error_q);
       if (asked_q == whole_q && (state_q == PICK || begin_o)) assert (!error_q);
-      if (state_q inside {WEIGH, JUDGE, READ} || (state_q == DROP && !cut_q)) if (asked_q == f_place_q) assert (f_head_q == head_q);
+      if (state_q inside {WEIGH, JUDGE, READ} || (state_q == TAKE && !last_q) || (state_q == DROP && !cut_q)) if (asked_q == f_place_q) assert (f_head_q == head_q);
       if (f_here) assert (f_answers_q == f_asks_q && u_errors.memory[f_place_q[PLACE_W-1:0]] == f_error_q);
       if (f_before && !f_here) assert (error_q == f_error_q);
       cover (frame_valid_o && gone_q == f_place_q && frame_o.kind == FETCHED_WHOLE && place_t'(asked_q - gone_q) == place_t'(PLACES));
