@@ -91,8 +91,8 @@ module pen_nic_counters
   // ---- Reading: of the counters by queue the low half first, which holds the high half
   typedef enum logic [1:0] {IDLE, ASK, WAIT, ANSWER} state_e;
   state_e      state_q;
-  logic        asked, high_q, pair_q, read_ready, read_valid;
-  index_t      index_q;
+  logic        asked, high_q, pair_q, read_ready, read_valid, carry;
+  index_t      index_q, carry_index;
   logic [63:0] value;
   logic [31:0] data_q, latched_q;
 
@@ -133,9 +133,11 @@ module pen_nic_counters
     .read_ready_o (read_ready),
     .read_index_i (index_q),
     .read_valid_o (read_valid),
-    .read_data_o  (value)
+    .read_data_o  (value),
+    .carry_o      (carry),
+    .carry_index_o(carry_index)
   );
 
   logic unused;
-  assign unused = &{1'b0, access_i};
+  assign unused = &{1'b0, access_i, carry, carry_index};
 endmodule

@@ -26,7 +26,9 @@ module pen_counter_bank #(
   output logic                     read_ready_o,
   input  logic [$clog2(DEPTH)-1:0] read_index_i,
   output logic                     read_valid_o,   // one cycle after the read was taken
-  output logic [WIDTH-1:0]         read_data_o
+  output logic [WIDTH-1:0]         read_data_o,
+  output logic                     carry_o,        // the counter that is being written has begun again from zero
+  output logic [$clog2(DEPTH)-1:0] carry_index_o
 );
   localparam int unsigned INDEX_W = $clog2(DEPTH);
 
@@ -46,7 +48,11 @@ module pen_counter_bank #(
     .read_data_o (ram_value)
   );
 
-  assign sum = value_q + WIDTH'(value_add_q);
+  logic carry;
+
+  assign {carry, sum}  = {1'b0, value_q} + (WIDTH + 1)'(value_add_q);
+  assign carry_o       = value_valid_q && carry;
+  assign carry_index_o = value_index_q;
 
   always_comb begin
     value_d = ram_value;

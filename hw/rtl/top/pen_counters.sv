@@ -5,10 +5,14 @@
 // per frame and port, 52 cycles apart at least. They wait in small registers, each of which is added to its 64-bit
 // counter in its own slot; a round of slots takes 9 * PORTS <= 72 cycles, and no register can overflow in a round. Of what a
 // port sends, 84 cycles apart, one frame waits at most.
+//
+// A 64-bit counter is two of HALF_W bits. Where the low one begins again from zero, which is seldom, the slots stand
+// still for a cycle, in which the high one is advanced.
 module pen_counters
   import pen_pkg::*;
 #(
-  parameter int unsigned PORTS = 4
+  parameter int unsigned PORTS = 4,
+  parameter int unsigned HALF_W = 32                // of half a counter; 12 or more, fewer than 32 for the sake of tests
 ) (
   input  logic                      clk_i,
   input  logic                      rst_i,
@@ -74,9 +78,12 @@ module pen_counters
   logic [PORT_W-1:0]    port_q;                     // whose slots these are
   logic [3:0]           slot_q;
   logic                 slot_valid_q;
-  logic [SLOT_W-1:0]    slot_index_q;
+  logic [SLOT_W:0]      slot_index_q;               // {entry, high}
   logic [ADD_W-1:0]     slot_add_d, slot_add_q;
   logic [3:0]           slot_entry;
+  logic                 slot_carry, carry_q;        // of the last slots; from the counter of that index
+  logic [SLOT_W:0]      slot_carry_index;
+  logic [SLOT_W-1:0]    carry_index_q;
 
   assign chosen = waiting_q[port_q];
 
@@ -105,7 +112,7 @@ module pen_counters
     reason_e    reason;
     waiting_t   base;                               // zero where taken
 
-    assign taken       = port_q == PORT_W'(p) ? 9'b1 << slot_q : '0;
+    assign taken       = port_q == PORT_W'(p) && !carry_q ? 9'b1 << slot_q : '0;
     assign received    = verdict_valid_q && verdict_q.port == port_t'(p);
     assign sent        = event_q[p].sent;
     assign expired_sdu = event_q[p].expired && event_q[p].reason == REASON_MAX_SDU;
@@ -149,30 +156,33 @@ module pen_counters
       if (rst_i || init_busy_i) waiting_q[p] <= '0;
     end
 
-    logic unused;
-    assign unused = &{1'b0, base};
+    logic base_unused;
+    assign base_unused = &{1'b0, base};
   end
 
   always_ff @(posedge clk_i) begin
-    slot_q <= slot_q == SLOTS - 1'b1 ? '0 : slot_q + 1'b1;
-    if (slot_q == SLOTS - 1'b1) port_q <= port_q == PORT_W'(PORTS - 1) ? '0 : port_q + 1'b1;
-    slot_valid_q <= slot_add_d != '0;
-    slot_index_q <= {port_q, slot_entry};
-    slot_add_q   <= slot_add_d;
+    if (!carry_q) slot_q <= slot_q == SLOTS - 1'b1 ? '0 : slot_q + 1'b1;
+    if (!carry_q && slot_q == SLOTS - 1'b1) port_q <= port_q == PORT_W'(PORTS - 1) ? '0 : port_q + 1'b1;
+    slot_valid_q  <= carry_q || slot_add_d != '0;
+    slot_index_q  <= carry_q ? {carry_index_q, 1'b1} : {port_q, slot_entry, 1'b0};
+    slot_add_q    <= carry_q ? ADD_W'(1) : slot_add_d;
+    carry_q       <= slot_carry && !slot_carry_index[0];
+    carry_index_q <= slot_carry_index[SLOT_W:1];
     if (rst_i || init_busy_i) begin
       slot_q       <= '0;
       port_q       <= '0;
       slot_valid_q <= 1'b0;
+      carry_q      <= 1'b0;
     end
   end
 
-  // ---- Reading ----------------------------------------------------------------------------------------------------
-  typedef enum logic [1:0] {IDLE, ASK, WAIT, ANSWER} state_e;
+  // ---- Reading: both halves of a counter, once more if a carry came between them --------------------------------------
+  typedef enum logic [2:0] {IDLE, ASK, ASK_HIGH, WAIT, ANSWER} state_e;
   state_e            state_q;
   logic              in_slots, high, absent, verdict_ready, slot_ready, verdict_read_valid, slot_read_valid;
   logic              ask_verdict, ask_slot;
   logic [31:0]       verdict_data, data_q, high_q;
-  logic [63:0]       slot_data;
+  logic [HALF_W-1:0] slot_data;
   logic [PORT_W-1:0] read_port;
 
   assign in_slots = addr_i[5];
@@ -180,19 +190,27 @@ module pen_counters
   assign absent = 4'(addr_i[8:6]) >= 4'(PORTS);
   assign read_port = addr_i[6+:PORT_W];
   assign ask_verdict = state_q == ASK && !in_slots && !init_busy_i;
-  assign ask_slot = state_q == ASK && in_slots && !init_busy_i;
+  assign ask_slot = ((state_q == ASK && in_slots) || state_q == ASK_HIGH) && !init_busy_i;
 
   always_ff @(posedge clk_i) begin
     unique case (state_q)
       IDLE: if (request_i) state_q <= absent || high ? ANSWER : ASK;
-      ASK: if ((ask_verdict && verdict_ready) || (ask_slot && slot_ready)) state_q <= WAIT;
+      ASK: begin
+        if (ask_verdict && verdict_ready) state_q <= WAIT;
+        if (ask_slot && slot_ready) state_q <= ASK_HIGH;
+      end
+      ASK_HIGH: begin
+        if (carry_q) state_q <= ASK;
+        else if (slot_ready) state_q <= WAIT;
+      end
       WAIT: state_q <= ANSWER;
       ANSWER: state_q <= IDLE;
       default: state_q <= IDLE;
     endcase
     if (state_q == IDLE) data_q <= absent ? '0 : high_q;
     if (verdict_read_valid) data_q <= verdict_data;
-    if (slot_read_valid) {high_q, data_q} <= slot_data;
+    if (slot_read_valid && state_q == ASK_HIGH) data_q <= 32'(slot_data);
+    if (slot_read_valid && state_q == WAIT) high_q <= 32'(slot_data);
     if (rst_i) state_q <= IDLE;
   end
 
@@ -200,6 +218,9 @@ module pen_counters
   assign data_o = data_q;
 
   // ---- The memories -----------------------------------------------------------------------------------------------
+  logic                 verdict_carry;
+  logic [VERDICT_W-1:0] verdict_carry_index;
+
   pen_counter_bank #(.WIDTH(32), .DEPTH(1 << VERDICT_W), .ADD_W(1)) u_verdicts (
     .clk_i,
     .rst_i,
@@ -214,21 +235,28 @@ module pen_counters
     .read_ready_o (verdict_ready),
     .read_index_i ({read_port, addr_i[4:0]}),
     .read_valid_o (verdict_read_valid),
-    .read_data_o  (verdict_data)
+    .read_data_o  (verdict_data),
+    .carry_o      (verdict_carry),
+    .carry_index_o(verdict_carry_index)
   );
 
-  pen_counter_bank #(.WIDTH(64), .DEPTH(1 << SLOT_W), .ADD_W(ADD_W), .SPACED(1)) u_slots (
+  pen_counter_bank #(.WIDTH(HALF_W), .DEPTH(2 << SLOT_W), .ADD_W(ADD_W), .SPACED(1)) u_slots (
     .clk_i,
     .rst_i,
-    .clear_i      (init_busy_i && 32'(init_index_i) < 1 << SLOT_W),
-    .clear_index_i(init_index_i[SLOT_W-1:0]),
+    .clear_i      (init_busy_i && 32'(init_index_i) < 2 << SLOT_W),
+    .clear_index_i(init_index_i[SLOT_W:0]),
     .add_valid_i  (slot_valid_q),
     .add_index_i  (slot_index_q),
     .add_i        (slot_add_q),
     .read_i       (ask_slot),
     .read_ready_o (slot_ready),
-    .read_index_i ({read_port, addr_i[4:1]}),
+    .read_index_i ({read_port, addr_i[4:1], state_q == ASK_HIGH}),
     .read_valid_o (slot_read_valid),
-    .read_data_o  (slot_data)
+    .read_data_o  (slot_data),
+    .carry_o      (slot_carry),
+    .carry_index_o(slot_carry_index)
   );
+
+  logic unused;
+  assign unused = &{1'b0, verdict_carry, verdict_carry_index};
 endmodule
