@@ -393,7 +393,7 @@ package pen_pkg;
   } table_write_t;
 
   // How long a gate stays open, in nanoseconds; the largest value says that or more, and is longer than any frame.
-  typedef logic [14:0] window_t;
+  typedef logic [13:0] window_t;
   typedef logic [GATE_TIME_W-1:0] gate_time_t;
 
   // Why a gate list was refused, or what was noticed as it was taken. The number is what the register says.
@@ -408,12 +408,10 @@ package pen_pkg;
     GATE_ERROR_BASE_TIME_PAST   = 4'd7    // taken, but the base time had passed while a list ran (802.1Q 8.6.9.3)
   } gate_error_e;
 
-  // One entry of a list as the gates execute it.
+  // One entry of a list as the gates execute it; 144 bits fill the words of two block RAMs.
   typedef struct packed {
-    window_t [7:0] after_ns;          // per class: how long it stays open beyond the end of this entry
-    logic [32:0]   interval_ns;
-    logic [7:0]    states;
-    logic          last;              // of its cycle
+    window_t [7:0] after_ns;          // per class: how long it is open from the end of this entry on
+    logic [31:0]   interval_ns;
   } gate_entry_t;
 
   // Parts of a port's gate memory: the two lists in turn, the last cycle before a change, and what else goes with a list.
@@ -440,11 +438,13 @@ package pen_pkg;
     port_t         port;
     gate_command_e command;
     gate_time_t    time_ns;           // of the command
-    logic          is_short;          // CHANGE: the last cycle is shorter than window_t can say
+    logic          is_short;          // CHANGE: the last cycle is shorter than 2^15 ns
     logic          write;
     logic [1:0]    bank;
     logic [9:0]    index;
     gate_entry_t   entry;
+    logic          is_last;           // the entry ends its cycle
+    logic          is_long;           // with it: its interval is 2^32 ns longer, in the last cycle before a change
   } gate_config_t;
 
 endpackage

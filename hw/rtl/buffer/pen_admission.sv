@@ -236,7 +236,7 @@ module pen_admission
 
   // The longest frame that each egress port takes, as set and as its gates have it.
   length_t [PORTS-1:0]       max_sdu_1, max_sdu_2_q;
-  logic [PORTS-1:0][11:0]    window_2_q;           // bytes with all that they take on the wire
+  length_t [PORTS-1:0]       window_2_q;           // bytes with all that they take on the wire
   logic [1:0][PORTS-1:0]     gate_enable_q;        // as late as gates that are enabled reach selection
   length_t                   max_sdu_write_bytes;
   logic                      max_sdu_write;
@@ -267,7 +267,7 @@ module pen_admission
       used_2_q                    <= used_1;
       max_sdu_2_q                 <= max_sdu_1;
       for (int unsigned e = 0; e < PORTS; e++)
-        window_2_q[e] <= gate_enable_q[1][e] ? largest_window_ns_i[e][head_1_q.traffic_class][14:3] : '1;
+        window_2_q[e] <= gate_enable_q[1][e] ? largest_window_ns_i[e][head_1_q.traffic_class][$high(window_t):3] : '1;
       queue_slack_2_q             <= queue_slack;
       guarantee_slack_2_q         <= guarantee_slack;
       queue_slack_charged_2_q     <= queue_slack - slack_t'({10'b0, head_3_q.cells});
@@ -290,7 +290,7 @@ module pen_admission
     if (valid_q[2]) begin
       for (int unsigned e = 0; e < PORTS; e++) begin
         too_long_3_q[e]             <= slot_2[e] > max_sdu_2_q[e]
-            || {1'b0, slot_2[e]} + 12'd20 > window_2_q[e];   // preamble, delimiter and gap
+            || slot_2[e] + 11'd20 > window_2_q[e];   // preamble, delimiter and gap
         queue_ok_3_q[e]             <= slack_t'({1'b0, used_2_q[e].total}) <= queue_slack_2_q;
         queue_ok_charged_3_q[e]     <= slack_t'({1'b0, used_2_q[e].total}) <= queue_slack_charged_2_q;
         guarantee_ok_3_q[e]         <= slack_t'({1'b0, used_2_q[e].guaranteed}) <= guarantee_slack_2_q;

@@ -93,7 +93,7 @@ module pen_gate_config
   logic          beyond_clock, unknown_operation, ends_list, ends_list_q, last, is_cut_last;
   logic [31:0]   setting, staged_interval_ns, kept_interval_ns;
   logic [32:0]   interval_ns;
-  logic [7:0]    states;
+  logic          is_open;
   window_t [7:0] run_ns;
   // Sums.
   gate_word_e    operand_a, operand_b, target;
@@ -204,7 +204,7 @@ module pen_gate_config
     .unknown_operation_o (unknown_operation),
     .ends_list_o         (ends_list),
     .ends_list_q_o       (ends_list_q),
-    .states_o            (states),
+    .is_open_o           (is_open),
     .last_o              (last)
   );
 
@@ -276,7 +276,7 @@ module pen_gate_config
     .largest_i    (step[LARGEST_CLASS]),
     .copy_i       (step[COPY_CLASS]),
     .open_i       (step[OPEN_CLASS]),
-    .is_open_i    (states[0]),
+    .is_open_i    (is_open),
     .is_first_i   (index == '0),
     .interval_ns_i(interval_ns),
     .run_ns_o     (run_ns)
@@ -323,9 +323,9 @@ module pen_gate_config
     config_o.bank              = purpose == FOR_LAST ? GATE_BANK_LAST_CYCLE : {1'b0, new_bank};
     config_o.index             = 10'(index);
     config_o.entry.after_ns    = run_ns;
-    config_o.entry.interval_ns = interval_ns;
-    config_o.entry.states      = states;
-    config_o.entry.last        = last;
+    config_o.entry.interval_ns = interval_ns[31:0];
+    config_o.is_last           = last;
+    config_o.is_long           = interval_ns[32];
     config_o.write             = gates_write;
     if (step[WRITE_INITIAL] || step[WRITE_LARGEST]) begin
       config_o.bank  = GATE_BANK_WINDOWS;

@@ -28,7 +28,7 @@ module pen_gate_ports
   input  logic              tell_i,              // in WAIT: its change is worked out, and pending from now on
   input  logic              hold_new_i,          // the gates wait for the new list; else for the last cycle before it
   input  logic              length_known_i,      // in LAST_LENGTH
-  input  logic              is_short_i,          // with it: the last cycle is shorter than window_t can say
+  input  logic              is_short_i,          // with it: the last cycle is shorter than 2^15 ns
   input  logic              is_near_i,           // the time looked at is near, so it has been told
   // The time that is looked at.
   output logic [PORT_W-1:0] look_port_o,

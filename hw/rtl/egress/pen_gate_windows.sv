@@ -31,9 +31,9 @@ module pen_gate_windows
   localparam window_t HORIZON = '1;
 
   function automatic window_t add(input window_t window, input logic [32:0] ns);
-    logic [15:0] sum_ns;
-    sum_ns = {1'b0, window} + {1'b0, ns[14:0]};
-    return ns[32:15] != '0 || sum_ns[15] ? HORIZON : sum_ns[14:0];
+    logic [$bits(window_t):0] sum_ns;
+    sum_ns = {1'b0, window} + {1'b0, ns[$high(window_t):0]};
+    return ns[32:$bits(window_t)] != '0 || sum_ns[$bits(window_t)] ? HORIZON : sum_ns[$high(window_t):0];
   endfunction
 
   window_t [7:0] run_q, initial_q, largest_q;

@@ -14,6 +14,7 @@
 //
 // The memory has two lists in turn and beside them a copy of the last cycle before a change, cut or prolonged to the
 // time of the change. Nothing but its start is told: from then on its entries go before those of the list.
+// Of each class an entry says how long it is open from the entry's end on, and so whether it is open in the next entry.
 // A class that is open stays open for `remaining_next_ns_o + after_next_ns_o` more, or for longer than any frame takes
 // if there is nothing to guard (`guard_next_o` is low).
 module pen_gates
@@ -61,7 +62,7 @@ module pen_gates
   stage_e      stage_q;
 
   // The entry that holds.
-  logic        run_q, list_q, in_last_q, hold_new_q, last_q;
+  logic        run_q, list_q, in_last_q, hold_new_q, last_q;    // last: of its cycle
   index_t      index_q;
   gate_time_t  start_q, end_q;
   logic        end_valid_q, near_q;
@@ -71,7 +72,7 @@ module pen_gates
   // The entry that follows.
   logic [1:0]  next_bank_q;
   index_t      next_index_q;
-  logic        next_change_q, next_near_q;
+  logic        next_change_q, next_near_q, next_last;
   gate_time_t  next_end_q;
   gate_entry_t read_entry, entry_q;
 
@@ -100,7 +101,7 @@ module pen_gates
     if (settled_q[1] && (distance_q[GATE_TIME_W-1] || distance_q[GATE_TIME_W-2:15] == '0)) near_q <= 1'b1;
     if (event_now || stage_q == AGAIN_LOAD) begin
       // Read again, an entry ends where it did, or with the change, which is not near yet.
-      near_q    <= next_near_q || (near_q && stage_q == AGAIN_LOAD && !entry_q.last);
+      near_q    <= next_near_q || (near_q && stage_q == AGAIN_LOAD && !next_last);
       settled_q <= '0;
     end
     if (stepped_i || rst_i || !end_valid_q || hold) begin
@@ -174,21 +175,40 @@ module pen_gates
   end
 `endif
 
-  gate_time_t sum;
-  assign sum = (stage_q == AGAIN_ADD ? start_q : end_q) + gate_time_t'(entry_q.interval_ns);
+  // Of each list, the entry that ends its cycle.
+  index_t      last_index;
+  logic        is_long;
+  pen_lutram_1r1w #(.WIDTH(INDEX_W + 1), .DEPTH(4)) u_ends (
+    .clk_i,
+    .write_i     (config_i.write && mine && config_i.is_last),
+    .write_addr_i(config_i.bank),
+    .write_data_i({config_i.is_long, config_i.index[INDEX_W-1:0]}),
+    .read_addr_i (next_bank_q),
+    .read_data_o ({is_long, last_index})
+  );
+
+  // No entry is shorter than GATE_MIN_INTERVAL_NS, nor is what stays open for one.
+  logic [7:0] states_after;
+  always_comb begin
+    for (int unsigned k = 0; k < CLASSES; k++)
+      states_after[k] = after_q[k][$high(window_t):$clog2(GATE_MIN_INTERVAL_NS)] != '0;
+  end
+
+  logic [32:0] interval_ns;
+  gate_time_t  sum;
+  assign next_last   = next_index_q == last_index;
+  assign interval_ns = {is_long && next_last, entry_q.interval_ns};
+  assign sum         = (stage_q == AGAIN_ADD ? start_q : end_q) + gate_time_t'(interval_ns);
 
   always_ff @(posedge clk_i) begin
     at_last_q   <= armed_q && past == '0;
     past_last_q <= armed_q && past != '0 && !past[GATE_TIME_W-1];
     if (stage_q inside {CAPTURE, AGAIN_CAPTURE, HOLD_CAPTURE}) entry_q <= read_entry;
-    if (stage_q == READ) begin
-      next_bank_q   <= follow_bank;
-      next_index_q  <= last_q ? '0 : index_q + 1'b1;
-      next_change_q <= follow_change;
-    end
+    if (stage_q inside {READ, AGAIN_READ}) {next_bank_q, next_index_q} <= read_addr;
+    if (stage_q == READ) next_change_q <= follow_change;
     if (stage_q inside {ADD, AGAIN_ADD}) begin
       next_end_q  <= sum;
-      next_near_q <= entry_q.interval_ns[32:15] == '0;
+      next_near_q <= interval_ns[32:15] == '0;
     end
     // One enable and a choice of two; left to be found in the cases below, it can take two LUTs for each bit.
     if (event_now || stage_q == AGAIN_LOAD || hold) end_q <= hold ? config_i.time_ns : next_end_q;
@@ -207,9 +227,9 @@ module pen_gates
           list_q      <= list_q ^ next_change_q;
           index_q     <= next_index_q;
           start_q     <= end_q;
-          states_q    <= entry_q.states;
           after_q     <= entry_q.after_ns;
-          last_q      <= entry_q.last;
+          last_q      <= next_last;
+          states_q    <= states_after;
           redo_q      <= 1'b0;
           if (next_change_q) armed_q <= 1'b0;
         end else if (redo_q && calm) begin
@@ -226,7 +246,7 @@ module pen_gates
         stage_q   <= COMPARE;
         in_last_q <= 1'b1;
         after_q   <= entry_q.after_ns;
-        last_q    <= entry_q.last;
+        last_q    <= next_last;
       end
       HOLD_READ: stage_q <= HOLD_CAPTURE;
       HOLD_CAPTURE: stage_q <= HOLD_LOAD;
@@ -328,9 +348,10 @@ module pen_gates
   assign unused = &{1'b0, gate_time_i, config_i.index, late};
 
 `ifdef FORMAL
-  // Contract, for a list of any entries that are not changed while they are in use: 1. gate states, the windows beyond
-  // the entry and its end are those of the active entry; 2. it ends in the first cycle that has reached its end, even
-  // if all intervals are the shortest; 3. what is promised to selection ends with the entry and its window.
+  // Contract, for a list of any entries that are not changed while they are in use: 1. the windows beyond the entry and
+  // its end are those of the active entry, and gate states are what the entry before it has said; 2. it ends in the
+  // first cycle that has reached its end, even if all intervals are the shortest; 3. what is promised to selection ends
+  // with the entry and its window.
   localparam gate_time_t F_FAR = {2'b01, {(GATE_TIME_W - 2) {1'b0}}};
   localparam gate_time_t F_NEAR = gate_time_t'(1 << 15);
 
@@ -339,17 +360,31 @@ module pen_gates
   gate_time_t       f_now_q, f_left, f_command_left, f_again_left;
   addr_t            f_active, f_next;
   logic [1:0]       f_bank;
+  logic [7:0]       f_states_q;           // what f_word has said of the entry that holds
+  logic             f_said_q;
 
   assign f_left         = end_q - f_now_q;  // at the end of the cycle before
   assign f_command_left = config_i.time_ns - now;
-  assign f_again_left   = start_q + gate_time_t'(entry_q.interval_ns) - now;
+  assign f_again_left   = start_q + gate_time_t'(interval_ns) - now;
   assign f_bank         = in_last_q ? GATE_BANK_LAST_CYCLE : {1'b0, list_q};
   assign f_active       = address(f_bank, index_q);
   assign f_next         = address(next_bank_q, next_index_q);
 
+  function automatic logic f_is_last(input addr_t entry);
+    return entry[INDEX_W-1:0] == u_ends.memory[entry[ADDR_W-1:INDEX_W]][INDEX_W-1:0];
+  endfunction
+  function automatic logic [32:0] f_interval_ns(input addr_t entry, input gate_entry_t word);
+    return {f_is_last(entry) && u_ends.memory[entry[ADDR_W-1:INDEX_W]][INDEX_W], word.interval_ns};
+  endfunction
+
   always_ff @(posedge clk_i) begin
     f_past_q <= 1'b1;
     f_now_q  <= now;
+    if (event_now) begin
+      f_said_q <= f_follows_q && f_active == f_addr;
+      for (int unsigned k = 0; k < CLASSES; k++) f_states_q[k] <= f_word.after_ns[k] != '0;
+    end
+    if (!f_past_q) f_said_q <= 1'b0;
     if (event_now) f_follows_q <= 1'b1;
     if (hold || stepped_i || rst_i) f_follows_q <= 1'b0;
   end
@@ -364,10 +399,12 @@ module pen_gates
       assume (!(stage_q inside {AGAIN_READ, AGAIN_CAPTURE, AGAIN_ADD, AGAIN_LOAD})
               || config_i.bank != GATE_BANK_LAST_CYCLE);
     end
-    if (stage_q inside {CAPTURE, AGAIN_CAPTURE}) assume (read_entry.interval_ns >= 33'(GATE_MIN_INTERVAL_NS));
-    if (stage_q inside {AGAIN_CAPTURE}) assume (read_entry.states == states_q);
+    if (stage_q inside {CAPTURE, AGAIN_CAPTURE})
+      assume ({is_long && next_last, read_entry.interval_ns} >= 33'(GATE_MIN_INTERVAL_NS));
+    for (int unsigned k = 0; k < CLASSES; k++)
+      assume (f_word.after_ns[k] == '0 || f_word.after_ns[k] >= window_t'(GATE_MIN_INTERVAL_NS));
     if (stage_q == AGAIN_LOAD) begin
-      if (entry_q.last) assume (f_again_left >= gate_time_t'(20_000) && f_again_left < F_FAR);
+      if (next_last) assume (f_again_left >= gate_time_t'(20_000) && f_again_left < F_FAR);
       else assume (next_end_q == end_q);
     end
     if (hold) assume (f_command_left >= gate_time_t'(1024) && f_command_left < F_FAR);
@@ -381,9 +418,11 @@ module pen_gates
     if (f_past_q) begin
       // 1.
       if (f_follows_q && f_active == f_addr) begin
-        assert (states_q == f_word.states && after_q == f_word.after_ns && last_q == f_word.last);
-        assert (end_q == start_q + gate_time_t'(f_word.interval_ns));
+        assert (after_q == f_word.after_ns);
+        assert (end_q == start_q + gate_time_t'(f_interval_ns(f_addr, f_word)));
       end
+      if (f_follows_q) assert (last_q == f_is_last(f_active));
+      if (f_said_q) assert (states_q == f_states_q);
       // 2.
       if (end_valid_q) assert (f_left != '0 && !f_left[GATE_TIME_W-1]);
 
@@ -418,23 +457,23 @@ module pen_gates
       end
       if (stage_q == READY) begin
         if (f_next == f_addr) assert (entry_q == f_word);
-        assert (next_end_q == end_q + gate_time_t'(entry_q.interval_ns));
-        assert (next_near_q == (entry_q.interval_ns[32:15] == '0));
-        assert (entry_q.interval_ns >= 33'(GATE_MIN_INTERVAL_NS));
+        assert (next_end_q == end_q + gate_time_t'(interval_ns));
+        assert (next_near_q == (interval_ns[32:15] == '0));
+        assert (interval_ns >= 33'(GATE_MIN_INTERVAL_NS));
       end
       if (stage_q == CAPTURE && f_next == f_addr) assert (read_entry == f_word);
       if (stage_q == ADD) begin
         if (f_next == f_addr) assert (entry_q == f_word);
-        assert (entry_q.interval_ns >= 33'(GATE_MIN_INTERVAL_NS));
+        assert (interval_ns >= 33'(GATE_MIN_INTERVAL_NS));
       end
       if (address(GATE_BANK_LAST_CYCLE, index_q) == f_addr) begin
         if (stage_q == AGAIN_CAPTURE) assert (read_entry == f_word);
         if (stage_q inside {AGAIN_ADD, AGAIN_LOAD}) assert (entry_q == f_word);
       end
-      if (stage_q inside {AGAIN_ADD, AGAIN_LOAD}) assert (entry_q.states == states_q);
+      if (stage_q inside {AGAIN_CAPTURE, AGAIN_ADD, AGAIN_LOAD}) assert (f_next == address(GATE_BANK_LAST_CYCLE, index_q));
       if (stage_q == AGAIN_LOAD) begin
-        assert (next_end_q == start_q + gate_time_t'(entry_q.interval_ns));
-        assert (next_near_q == (entry_q.interval_ns[32:15] == '0));
+        assert (next_end_q == start_q + gate_time_t'(interval_ns));
+        assert (next_near_q == (interval_ns[32:15] == '0));
       end
       if (stage_q == AGAIN_READ) assert (f_left >= 200);
       if (stage_q == AGAIN_CAPTURE) assert (f_left >= 190);

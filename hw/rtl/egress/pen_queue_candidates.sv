@@ -101,19 +101,19 @@ module pen_queue_candidates
   assign load     = fills != '0 || (replaces != '0 && offer_earlier);
 
   // How many bytes may pass while the gate stays open. A byte takes 8 ns; what is left of the last one is of no use.
-  // Any frame passes in 2^FAR_W ns.
-  localparam int unsigned FAR_W = 14;
-  logic [CLASSES-1:0]             far;
+  // Any frame passes in 2^FAR_W ns, and in the largest window.
+  localparam int unsigned FAR_W = $bits(window_t);
+  logic                           far;
   logic [CLASSES-1:0][FAR_W:0]    open_ns;
   logic [CLASSES-1:0][FAR_W-3:0]  open_bytes;
+  assign far = remaining_next_ns_i[15:FAR_W] != '0 || !guard_next_i;
   always_comb begin
     for (int unsigned k = 0; k < CLASSES; k++) begin
-      far[k]        = remaining_next_ns_i[15:FAR_W] != '0 || after_next_ns_i[k][FAR_W] || !guard_next_i;
-      open_ns[k]    = {1'b0, remaining_next_ns_i[FAR_W-1:0]} + {1'b0, after_next_ns_i[k][FAR_W-1:0]};
+      open_ns[k]    = {1'b0, remaining_next_ns_i[FAR_W-1:0]} + {1'b0, after_next_ns_i[k]};
       open_bytes[k] = open_ns[k][FAR_W:3];
     end
   end
-  assign offer_fits = open_next_i[class_q] && (far[class_q] || {1'b0, offer_wire_i} <= open_bytes[class_q]);
+  assign offer_fits = open_next_i[class_q] && (far || {1'b0, offer_wire_i} <= open_bytes[class_q]);
 
   class_t turn_d, turn_q, soon_class_q;
   logic   look_age_q, becomes_soon_q;
@@ -147,7 +147,7 @@ module pen_queue_candidates
       soon_q[k]  <= !rst_i && !loaded[k] && stays && soon;
       due_q[k]   <= !rst_i && ((loaded[k] && offer_due)
                                || (!loaded[k] && stays && soon && visible_low_q[k] == ahead_q[SOON_W-1:0]));
-      fits_q[k]  <= open_next_i[k] && (far[k] || {1'b0, wire_q[k]} <= open_bytes[k]);
+      fits_q[k]  <= open_next_i[k] && (far || {1'b0, wire_q[k]} <= open_bytes[k]);
       if (loaded[k]) begin
         fits_q[k]        <= offer_fits;
         wire_q[k]        <= offer_wire_i;

@@ -64,7 +64,7 @@ module pen_queue_lifetime
     if (looked_i) begin
       check_class_q <= looked_class_i;
       until_q       <= until_i;
-      never_fits_q  <= gate_enable_q[1] && {1'b0, looked_wire_i} > largest_window_ns_i[looked_class_i][14:3];
+      never_fits_q  <= gate_enable_q[1] && looked_wire_i > largest_window_ns_i[looked_class_i][$high(window_t):3];
     end
   end
 

@@ -25,7 +25,7 @@ class Model:
         self.reception = [0] * ports
         self.shared = 0
         self.max_sdu = dict.fromkeys(self.queue, 2047)
-        self.window_ns = dict.fromkeys(self.queue, 32767)
+        self.window_ns = dict.fromkeys(self.queue, 16383)
         self.events = []  # (cycle, 0, copy released) or (cycle, 1, frame to be decided)
         self.begin = -2  # of the last decision
 
@@ -118,7 +118,7 @@ class Bench:
             "max_sdu_write_i",
         ):
             getattr(dut, name).value = 0
-        dut.largest_window_ns_i.value = (1 << 15 * 8 * self.ports) - 1
+        dut.largest_window_ns_i.value = (1 << 14 * 8 * self.ports) - 1
         dut.config_i.value = pack("buffer_config", **config)
         dut.rst_i.value = 1
         cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start(start_high=False))
@@ -203,8 +203,8 @@ class Bench:
             await self.cycle()
             dut.max_sdu_write_i.value = 0
             if random.random() < 0.1:
-                model.window_ns[e, k] = random.choice([32767, random.randrange(16000), random.randrange(800)])
-        dut.largest_window_ns_i.value = sum(ns << 15 * (8 * e + k) for (e, k), ns in model.window_ns.items())
+                model.window_ns[e, k] = random.choice([16383, random.randrange(16000), random.randrange(800)])
+        dut.largest_window_ns_i.value = sum(ns << 14 * (8 * e + k) for (e, k), ns in model.window_ns.items())
 
     async def all_cells_return(self, kept=()):
         for _ in range(6 * self.cells):

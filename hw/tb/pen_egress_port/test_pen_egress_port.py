@@ -57,7 +57,7 @@ class Bench:
         for name in ("read", "clear", "which", "class"):
             getattr(dut, f"status_{name}_i").value = 0
         dut.open_i.value = dut.open_next_i.value = 0xFF
-        dut.largest_window_ns_i.value = (1 << 15 * 8) - 1
+        dut.largest_window_ns_i.value = (1 << 14 * 8) - 1
         cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start())
         for index in range(16):
             dut.init_busy_i.value, dut.init_index_i.value = 1, index

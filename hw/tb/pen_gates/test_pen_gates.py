@@ -21,7 +21,7 @@ pytestmark = pytest.mark.long(130)
 PORTS = 2
 LEAD = 32768
 LONGEST = 8 * 2020  # what a frame of 2000 bytes takes
-HORIZON = 32767
+HORIZON = 16383
 SECOND = 1_000_000_000
 ERRORS = {"empty": 1, "many": 2, "interval": 3, "operation": 4, "cycle": 5, "base": 6, "past": 7}
 
@@ -132,7 +132,7 @@ class Bench:
             expected = min(close - at, LONGEST)
             found = LONGEST
             if guard >> port & 1:
-                found = min((remaining >> 16 * port & 0xFFFF) + (after >> 15 * (8 * port + k) & HORIZON), LONGEST)
+                found = min((remaining >> 16 * port & 0xFFFF) + (after >> 14 * (8 * port + k) & HORIZON), LONGEST)
                 self.guarded += found < LONGEST
             if at >= self.unsure_until[port]:
                 assert found == expected, f"port {port} class {k} at {at}: open for {found}, the engine has {expected}"
@@ -262,7 +262,7 @@ async def exact_edges_and_windows(dut):
     assert all(state == (0x0F if time < at else 0x80 if time < at + 20_000 else 0x41) for time, state in states)
     assert (await bench.status(0))["base_time_ns"] == SECOND
     windows = int(dut.largest_window_ns_o.value)
-    assert [windows >> 15 * k & HORIZON for k in range(8)] == [32767, 0, 0, 0, 0, 0, 30_000, 20_000]
+    assert [windows >> 14 * k & HORIZON for k in range(8)] == [HORIZON, 0, 0, 0, 0, 0, HORIZON, HORIZON]
     await bench.run_until(at + 600_000, leap=False)
 
 
@@ -466,9 +466,9 @@ async def random_lists(dut):
             await bench.run_until(max(pending) + span)
             for port in range(PORTS):
                 running = bench.gates[port].running(bench.now)
-                windows = int(dut.largest_window_ns_o.value) >> 120 * port
+                windows = int(dut.largest_window_ns_o.value) >> 112 * port
                 for k in range(8 if running else 0):
-                    assert windows >> 15 * k & HORIZON == largest(running, k)
+                    assert windows >> 14 * k & HORIZON == largest(running, k)
     dut._log.info(f"{bench.checks} windows compared, {bench.guarded} guarded, {bench.edges} edges, {steps} steps")
     assert bench.edges > 500 and bench.guarded > 500
 
