@@ -100,7 +100,8 @@ package pen_pkg;
 
   // The tags of a frame as the bridge understands them (802.1Q 6.9): what it is classified to, tagged or not.
   typedef struct packed {
-    correction_t correction;
+    logic        stamped;             // the host is told when it leaves; see host_way_t
+    correction_t correction;          // of what the host gave, in which none is due, `cycles` is its tag
     port_mask_t  translate;           // ports at which the tag is that of the egress translation of the frame's VLAN
     logic        has_tag;
     logic [15:0] sequence_number;     // of the R-TAG that it came with, or gets

@@ -15,10 +15,11 @@ STRUCTS: dict[str, list[tuple[str, int] | tuple[str, int, int]]] = {
         ("link_to", 12),
     ],
     "store_read": [("valid", 1), ("cell_index", 12), ("word", 4)],
-    "store_data": [("valid", 1), ("port", 3), ("data", 64), ("next_cell", 12), ("label_of", 89)],
+    "store_data": [("valid", 1), ("port", 3), ("data", 64), ("next_cell", 12), ("label_of", 90)],
     "edit": [("r_tag", 2), ("tag", 2)],
     "correction": [("is_due", 1), ("is_carried", 1), ("cycles", 30)],
     "label": [
+        ("stamped", 1),
         ("correction", 32),
         ("translate", 8),
         ("has_tag", 1),
@@ -31,7 +32,7 @@ STRUCTS: dict[str, list[tuple[str, int] | tuple[str, int, int]]] = {
         ("egress_vlan_id", 12),
     ],
     "vlan_entry": [("sets_pcp", 1), ("egress_pcp", 3), ("egress_vlan_id", 12), ("untagged", 8), ("members", 8)],
-    "label_write": [("valid", 1), ("frame", 12), ("value", 89)],
+    "label_write": [("valid", 1), ("frame", 12), ("value", 90)],
     "header": [
         ("position", 5),
         ("last_two", 16),

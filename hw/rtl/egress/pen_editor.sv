@@ -224,7 +224,7 @@ module pen_editor
   end
 
   logic unused;
-  assign unused = ^label_i.translate;
+  assign unused = &{1'b0, label_i.stamped, label_i.translate};
 
 `ifdef FORMAL
   // Contract, of frames of any length and content, however the transmitter pauses: 1. each byte of the frame as it came is

@@ -55,6 +55,8 @@ module pen_egress_port
   output logic [7:0]    gmii_txd_o,
   output logic          gmii_tx_en_o,
   output logic          gmii_tx_er_o,
+  output logic          stamped_o,        // the host wants to be told when this frame leaves; from before its delimiter
+  output logic [7:0]    stamp_tag_o,      // by this tag
   input  ptp_time_t     stamp_i,          // with HOST: when the frame was received that was told as sent last
   input  logic          stamp_valid_i,    // with HOST: the host is to be told of a frame of its own
   input  egress_stamp_t stamp_told_i,
@@ -254,6 +256,9 @@ module pen_egress_port
       .left_i      (left)
     );
   end
+
+  assign stamped_o   = frame_label.stamped;
+  assign stamp_tag_o = frame_label.correction.cycles[7:0];
 
   assign popped_sent = popped_slot - (waits_for_words(PORTS) ? length_t'(lost_bytes(popped_edit)) : '0);
 

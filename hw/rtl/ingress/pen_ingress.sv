@@ -38,7 +38,6 @@ module pen_ingress #(
   input  pen_pkg::host_way_t                way_i,           // with HOST: of the frame at the last port
   output logic                              record_o,        // in the turn of its port: a frame is whole, and stored
   output pen_pkg::cell_t                    record_frame_o,
-  output pen_pkg::host_way_t                record_way_o,
   output pen_pkg::store_write_t             store_write_o,   // of all ports; a register, one cycle after the turn
   output pen_pkg::label_write_t             label_o,
   input  logic                              alloc_valid_i,
@@ -107,7 +106,7 @@ module pen_ingress #(
       end
     end
 
-    pen_ingress_port u_port (
+    pen_ingress_port #(.HOST(HOST_PORT[p])) u_port (
       .clk_i(port_clk),
       .rst_i,
       .init_busy_i,
@@ -136,7 +135,6 @@ module pen_ingress #(
 
   assign record_o       = request.operation == OPERATION_RECORD && request.has_cells;
   assign record_frame_o = request.frame;
-  assign record_way_o   = request.way;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) store_write_o <= '0;
@@ -177,6 +175,7 @@ module pen_ingress #(
     logic       is_priority_tagged;
     logic       has_r_tag;
     logic [15:0] sequence_number;
+    logic       stamped;
     correction_t correction;
     logic [3:0] pcp_dei;
     logic [11:0] vlan_id;
@@ -232,6 +231,7 @@ module pen_ingress #(
     is_priority_tagged: request_1_q.is_priority_tagged,
     has_r_tag:        request_1_q.has_r_tag,
     sequence_number:  request_1_q.sequence_number,
+    stamped:          request_1_q.way.stamped,
     correction:       request_1_q.correction,
     pcp_dei:          request_1_q.pcp_dei,
     vlan_id:          request_1_q.vlan_id,
@@ -361,11 +361,10 @@ module pen_ingress #(
     end
   end
 
-  // Only of what came from a wire it is known when.
   correction_t correction_5;
   always_comb begin
     correction_5 = record_5.correction;
-    if (record_5.direct || !config_i.ptp_correction[port_q[5]] || HOST_PORT[port_q[5]]) correction_5.is_due = 1'b0;
+    if (record_5.direct || !config_i.ptp_correction[port_q[5]]) correction_5.is_due = 1'b0;
   end
 
   label_write_t label_5;
@@ -373,6 +372,7 @@ module pen_ingress #(
     valid: record_5_valid && record_5.mac_reason == '0 && !record_5.store_full,
     frame: record_5.frame,
     value: '{
+      stamped:            record_5.stamped,
       correction:         correction_5,
       translate:          config_i.vlan_translation,
       has_tag:            record_5.has_tag,

@@ -8,7 +8,9 @@
 //
 // One spare cell is kept at hand, for the next frame or for the next part of this one. A frame that is in error and
 // sits in one cell leaves that cell to the next frame.
-module pen_ingress_port (
+module pen_ingress_port #(
+  parameter bit HOST = 0                              // the host's: its frames have no correction, but their tag
+) (
   input  logic                            clk_i,
   input  logic                            rst_i,
   input  logic                            init_busy_i,
@@ -166,15 +168,22 @@ module pen_ingress_port (
 
   correction_t correction;
 
-  pen_correction_begin u_correction (
-    .clk_i,
-    .clear_i     (state_q == LEARN || state_q == DISCARD),
-    .valid_i     (parse_q),
-    .type_valid_i(header.type_valid),
-    .last_two_i  (header.last_two),
-    .arrival_i,
-    .correction_o(correction)
-  );
+  if (HOST) begin : gen_tag
+    assign correction = '{is_due: 1'b0, is_carried: 1'b0, cycles: long_cycle_t'(way_q.tag)};
+
+    logic arrival_unused;
+    assign arrival_unused = &{1'b0, arrival_i};
+  end else begin : gen_correction
+    pen_correction_begin u_correction (
+      .clk_i,
+      .clear_i     (state_q == LEARN || state_q == DISCARD),
+      .valid_i     (parse_q),
+      .type_valid_i(header.type_valid),
+      .last_two_i  (header.last_two),
+      .arrival_i,
+      .correction_o(correction)
+    );
+  end
 
   always_ff @(posedge clk_i) begin
     parse_q     <= state_q == FRAME && accept && !rst_i;

@@ -827,7 +827,8 @@ module pen_nic_port
   class_t           port_class;
   logic [TURNS-1:0][31:0] port_data;
   long_cycle_t      late_cycle_q;
-  logic             stream_valid, stream_last, stream_user, stamp_ready;  // of a port that is a host's
+  logic             stream_valid, stream_last, stream_user, stamped, stamp_ready;  // of a port that is a host's
+  logic [7:0]       stamp_tag;
   logic [7:0]       stream_data;
   always_ff @(posedge clk_i) late_cycle_q <= time_ns_i[32:3];
   assign port_ack[1]  = port_read[1];
@@ -864,6 +865,8 @@ module pen_nic_port
     .store_read_o             (store_read),
     .store_data_i             (store_data),
     .release_o                (released),
+    .stamped_o                (stamped),
+    .stamp_tag_o              (stamp_tag),
     .stamp_i                  ('0),
     .stamp_valid_i            (1'b0),
     .stamp_told_i             ('0),
@@ -946,6 +949,6 @@ module pen_nic_port
   logic unused;
   assign unused = &{1'b0, clock_staged, clock_staged_answer, clock_access, status_access, chain_ready, chain_next,
                     credit_write[1], notify, running, released, node_access, launch_enable, launch_drop, ats_enable, stream_valid, stream_last,
-                    stream_user, stamp_ready, receive_held, transmit_empty, transmit_undo_ready,
+                    stream_user, stamped, stamp_tag, stamp_ready, receive_held, transmit_empty, transmit_undo_ready,
                     stream_data};
 endmodule

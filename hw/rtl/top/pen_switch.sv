@@ -223,12 +223,14 @@ module pen_switch
   // Receive.
   logic     [PORTS-1:0] beat_valid, beat_ready, delimiter;
   rx_beat_t [PORTS-1:0] beat;
-  host_way_t            host_way, record_way;
+  host_way_t            host_way;
   ptp_time_t            ptp_time, host_stamp;
   logic                 record;
   cell_t                record_frame;
   logic                 stamp_valid, stamp_ready;
   egress_stamp_t        stamp_told;
+  logic [PORTS-1:0]      sent_stamped;
+  logic [PORTS-1:0][7:0] sent_tag;
   for (genvar p = 0; p < PORTS; p++) begin : gen_receive
     rx_beat_t mac_beat;
     logic     mac_valid, mac_ready, reset;
@@ -308,25 +310,13 @@ module pen_switch
       .stamp_o       (host_stamp)
     );
 
-    logic  [PORTS-1:0] sent;
-    cell_t [PORTS-1:0] sent_frame;
-    always_comb begin
-      for (int unsigned p = 0; p < PORTS; p++) begin
-        sent[p]       = egress_event_o[p].sent;
-        sent_frame[p] = egress_event_o[p].frame;
-      end
-    end
-
-    pen_egress_stamps #(.PORTS(PORTS), .CELLS(CELLS)) u_egress_stamps (
+    pen_egress_stamps #(.PORTS(PORTS)) u_egress_stamps (
       .clk_i,
       .rst_i,
       .turn_i        (turn),
       .time_i        (ptp_time),
-      .record_i      (record),
-      .record_frame_i(record_frame),
-      .record_way_i  (record_way),
-      .sent_i        (sent),
-      .sent_frame_i  (sent_frame),
+      .stamped_i     (sent_stamped),
+      .tag_i         (sent_tag),
       .gmii_txd_i    (gmii_txd_o),
       .gmii_tx_en_i  (gmii_tx_en_o),
       .valid_o       (stamp_valid),
@@ -342,7 +332,7 @@ module pen_switch
 
     logic unused;
     assign unused = &{1'b0, s_axis_host_tvalid_i, s_axis_host_tdata_i, s_axis_host_tlast_i, m_axis_host_tready_i,
-                      ptp_time, record, record_frame, record_way, stamp_ready};
+                      ptp_time, record, record_frame, sent_stamped, sent_tag, stamp_ready};
   end
 
   // Identify, forward, shape.
@@ -378,7 +368,6 @@ module pen_switch
     .way_i        (host_way),
     .record_o     (record),
     .record_frame_o(record_frame),
-    .record_way_o (record_way),
     .store_write_o(store_write),
     .label_o      (frame_label),
     .alloc_valid_i(alloc_valid),
@@ -639,6 +628,8 @@ module pen_switch
       .gmii_txd_o               (gmii_txd_o[p]),
       .gmii_tx_en_o             (gmii_tx_en_o[p]),
       .gmii_tx_er_o             (gmii_tx_er_o[p]),
+      .stamped_o                (sent_stamped[p]),
+      .stamp_tag_o              (sent_tag[p]),
       .stamp_i                  (host_stamp),
       .stamp_valid_i            (!WIRES[p] && stamp_valid),
       .stamp_told_i             (stamp_told),

@@ -10,9 +10,8 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 from runner import run_module
 
-CELLS = 256
 WAITING = 16
-SENT_TO_FIRST = 10  # cycles from the selection that is told to the first byte behind the delimiter
+LABEL_TO_FIRST = 2  # cycles from what is known of a frame to its first byte behind the delimiter
 TURN_TO_WAITING = 2
 
 
@@ -22,10 +21,8 @@ class Bench:
         self.stamped_share = stamped_share
         self.now, self.clock = 0, random.getrandbits(60)
         self.times = []  # of each cycle
-        self.free = list(range(CELLS))
-        random.shuffle(self.free)
-        self.stored = []  # (cell, tag or None)
-        self.sent = [{} for _ in range(self.ports)]  # by cycle: the cell that is told as sent
+        self.labels = [{} for _ in range(self.ports)]  # by cycle: (whether the host is told, tag) of the frame that comes
+        self.label = [(0, 0)] * self.ports
         self.pins = [{} for _ in range(self.ports)]  # by cycle: the byte
         self.ends = [200] * self.ports  # of what is planned
         self.coming = {}  # by cycle: what may find a place then
@@ -34,8 +31,7 @@ class Bench:
 
     async def start(self):
         dut = self.dut
-        for name in ("turn", "time", "record", "record_frame", "record_way", "sent", "sent_frame", "gmii_txd",
-                     "gmii_tx_en", "ready"):  # fmt: skip
+        for name in ("turn", "time", "stamped", "tag", "gmii_txd", "gmii_tx_en", "ready"):
             getattr(dut, f"{name}_i").value = 0
         dut.rst_i.value = 1
         cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start(start_high=False))
@@ -44,21 +40,18 @@ class Bench:
         dut.rst_i.value = 0
 
     def plan(self, port):
-        """The next frame of a port: of the store, and at times one that a reset keeps from the wire."""
-        if not self.stored:
-            return
-        cell, tag = self.stored.pop(random.randrange(len(self.stored)))
+        """The next frame of a port; at times one that a reset keeps from the wire."""
+        stamped, tag = random.random() < self.stamped_share, random.getrandbits(8)
         first = self.ends[port] + random.choice((20, 20, random.randrange(20, 60)))
-        self.sent[port][first - SENT_TO_FIRST] = cell
+        self.labels[port][first - LABEL_TO_FIRST] = (int(stamped), tag)
         length = random.choice((64, 64, random.randrange(64, 120)))
         self.ends[port] = first + length
-        self.free.insert(0, cell)
         if random.random() < 0.1:
             return
         for n in range(-8, length):
             # Within a frame every byte may look like a delimiter.
             self.pins[port][first + n] = 0x55 if n < -1 else 0xD5 if n == -1 else random.choice((0xD5, 0x55, 7))
-        if tag is not None and port < self.ports - 1:
+        if stamped and port < self.ports - 1:
             turn = first + (port - first) % self.ports
             self.coming[turn + TURN_TO_WAITING] = (port, tag, first)
 
@@ -70,26 +63,19 @@ class Bench:
         self.times.append(moment)
         for port in range(self.ports):
             if self.ends[port] < now + 100:
-                self.ends[port] = max(self.ends[port], now + SENT_TO_FIRST)
+                self.ends[port] = max(self.ends[port], now + LABEL_TO_FIRST)
                 self.plan(port)
         dut.turn_i.value = now % self.ports
         dut.time_i.value = moment[0] << 62 | moment[1] << 32 | moment[2] << 24 | random.getrandbits(24)
-        records = len(self.free) > CELLS // 2 and random.random() < 0.3
-        dut.record_i.value = int(records)
-        stamped, tag = random.random() < self.stamped_share, random.getrandbits(8)
-        dut.record_way_i.value = (stamped << 8 | tag) << 15 | random.getrandbits(15)
-        dut.record_frame_i.value = self.free[-1] if records else random.getrandbits(8)
-        if records:
-            self.stored.append((self.free.pop(), tag if stamped else None))
-        sent = frames = data = enable = 0
+        stamped = tags = data = enable = 0
         for port in range(self.ports):
-            cell = self.sent[port].pop(now, None)
-            sent |= (cell is not None) << port
-            frames |= (random.getrandbits(8) if cell is None else cell) << 12 * port
+            self.label[port] = self.labels[port].pop(now, self.label[port])
+            stamped |= self.label[port][0] << port
+            tags |= self.label[port][1] << 8 * port
             byte = self.pins[port].pop(now, None)
             enable |= (byte is not None) << port
             data |= (0xD5 if byte is None else byte) << 8 * port
-        dut.sent_i.value, dut.sent_frame_i.value = sent, frames
+        dut.stamped_i.value, dut.tag_i.value = stamped, tags
         dut.gmii_txd_i.value, dut.gmii_tx_en_i.value = data, enable
         dut.ready_i.value = int(ready)
         await FallingEdge(dut.clk_i)
@@ -140,4 +126,4 @@ async def a_host_that_does_not(dut):
 
 @pytest.mark.parametrize("ports", [2, 5, 8])
 def test_pen_egress_stamps(ports):
-    run_module("pen_egress_stamps", __name__, {"PORTS": ports, "CELLS": CELLS})
+    run_module("pen_egress_stamps", __name__, {"PORTS": ports})

@@ -339,7 +339,7 @@ class Bench:
                 label, (above, number, tag) = self.labels[got["frame"]], want.pop("label")
                 assert (label >> 48 & 0x1FF, label & 0xFFFFFFFF) == (above, tag)
                 correction = want.pop("correction")
-                found = struct_of("correction", label >> 57)
+                found = struct_of("correction", label >> 57 & 0xFFFFFFFF)
                 assert found["is_due"] == (correction is not None)
                 assert correction is None or found == correction
                 assert number is None or label >> 32 & 0xFFFF == number
