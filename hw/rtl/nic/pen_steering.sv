@@ -100,7 +100,7 @@ module pen_steering
   assign is_equal = counts_q && parts_q == '0;
 
   // ---- The other ways
-  logic [7:0]  hash;
+  logic [7:0]  hash, hash_q;             // it stands while rules are matched
   logic [4:0]  count, count_q;           // of queues that run
   logic [12:0] spread;
   logic [4:0]  left_q;                   // of them, how many come before the one that the hash says
@@ -111,7 +111,7 @@ module pen_steering
     for (int unsigned i = 0; i < 13; i++) reversed[8*i+:8] = key[8*(12-i)+:8];
   endfunction
   pen_key_hash #(.BYTES(13), .LOW(24), .WIDTH(8)) u_hash (.key_i(reversed(ipv4_fields)), .hash_o(hash));
-  assign spread = hash * count_q;
+  assign spread = hash_q * count_q;
 
   assign is_group = header.destination_address[40];
   assign passes   = config_i.promiscuous
@@ -175,6 +175,7 @@ module pen_steering
       found_drop_q <= drop_q;
       found_pair_q <= pair_q;
     end
+    hash_q  <= hash;
     count_q <= count;
     left_q  <= spread[12:8];
     if (writes) valid_q[table_i.index[RULE_W-1:0]] <= written.valid;
