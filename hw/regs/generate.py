@@ -51,20 +51,23 @@ def _addresses(top: AddrmapNode) -> list[str]:
 
 
 def _function(name: str, width: int, values: Mapping[int, int]) -> list[str]:
-    """A function of an address: these values of so many bits, zero elsewhere."""
-    places = defaultdict(list)
+    """A function of an address: these values of so many bits, zero elsewhere; by pages, so that it is shallow logic."""
+    pages: dict[int, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
     for address, value in values.items():
         if value:
-            places[value].append(f"16'h{address:04X}")
+            pages[address >> 8][value].append(f"8'h{address & 0xFF:02X}")
     digits = width // 4 or 1
-    return [
+    none = f"default: return {width}'h{0:0{digits}X};"
+    lines = [
         f"  function automatic logic [{width - 1}:0] {name}(input logic [15:0] address);",
-        "    case (address)",
-        *(f"      {', '.join(at)}:\n        return {width}'h{value:0{digits}X};" for value, at in places.items()),
-        f"      default: return {width}'h{0:0{digits}X};",
-        "    endcase",
-        "  endfunction",
+        "    case (address[15:8])",
     ]
+    for page, places in pages.items():
+        lines += [f"      8'h{page:02X}:", "        case (address[7:0])"]
+        for value, at in places.items():
+            lines.append(f"          {', '.join(at)}:\n            return {width}'h{value:0{digits}X};")
+        lines += [f"          {none}", "        endcase"]
+    return [*lines, f"      {none}", "    endcase", "  endfunction"]
 
 
 def _kept(top: AddrmapNode) -> list[str]:

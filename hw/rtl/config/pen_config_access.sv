@@ -86,7 +86,7 @@ module pen_config_access
 
   state_e       state_q;
   logic         write, read, write_q, load_q, walk_q, walk_reads, read_ready, write_done, read_done;
-  logic         acts_q, unknown_q, of_unit_q;  // what is said of the address
+  logic         acts_q, unknown_q, of_unit_q, setting_q, staged_q, aside_q;  // what is said of the address
   logic         answered;                      // one cycle: by the unit that was asked, or told to act
   logic         read_ack;
   logic [31:0]  read_data;
@@ -142,7 +142,7 @@ module pen_config_access
     .live_i,
     .latches_i,
     .high_i,
-    .of_unit_i,
+    .of_unit_i  (of_unit_q),
     .answered_i (answered),
     .answer_i   (chain_i.data),
     .read_ack_o (read_ack),
@@ -157,7 +157,7 @@ module pen_config_access
   assign chain_o    = issue_q;
 
   logic told;
-  assign told    = setting_i && !staged_i && !unknown_q;  // answered when the units have acted
+  assign told    = setting_q && !staged_q && !unknown_q;  // answered when the units have acted
   assign write_done = (state_q == JUDGE && write_q && !acts_q && !told) || (state_q == PASSING && chain_i.kind == CONFIG_WRITE && !walk_q)
                       || (state_q == ASKING && answered && write_q) || (state_q == ASIDE && aside_done_i);
   assign read_done  = state_q == READING && read_ack && !walk_q;
@@ -171,6 +171,9 @@ module pen_config_access
     acts_q    <= acts_i;
     unknown_q <= !known_i;
     of_unit_q <= of_unit_i;
+    setting_q <= setting_i;
+    staged_q  <= staged_i;
+    aside_q   <= aside_i;
 
     unique case (state_q)
       IDLE: begin
@@ -187,9 +190,9 @@ module pen_config_access
           if (of_unit_q) issue_q.kind <= CONFIG_READ;
           state_q <= of_unit_q ? ASKING : READING;
         end else if (!acts_q) begin
-          if (setting_i && !unknown_q) issue_q.kind <= staged_i ? CONFIG_STAGE : CONFIG_WRITE;
+          if (setting_q && !unknown_q) issue_q.kind <= staged_q ? CONFIG_STAGE : CONFIG_WRITE;
           state_q <= told ? PASSING : IDLE;
-        end else if (aside_i) state_q <= ASIDE;
+        end else if (aside_q) state_q <= ASIDE;
         else begin
           issue_q.kind <= CONFIG_WRITE;
           state_q      <= ASKING;
@@ -197,10 +200,10 @@ module pen_config_access
       end
       READING: if (read_ack) begin
         state_q <= IDLE;
-        if (walk_q && setting_i) begin
-          issue_q.kind <= staged_i ? CONFIG_STAGE : CONFIG_WRITE;
+        if (walk_q && setting_q) begin
+          issue_q.kind <= staged_q ? CONFIG_STAGE : CONFIG_WRITE;
           issue_q.data <= read_data;
-          if (!staged_i) state_q <= PASSING;
+          if (!staged_q) state_q <= PASSING;
         end
       end
       PASSING: if (chain_i.kind == CONFIG_WRITE) state_q <= IDLE;

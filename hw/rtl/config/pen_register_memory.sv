@@ -23,7 +23,7 @@ module pen_register_memory #(
   input  logic [31:0] live_i,
   input  logic        latches_i,      // a read also puts high_i in the word behind it; this one's place is even
   input  logic [31:0] high_i,
-  input  logic        of_unit_i,      // a unit is asked
+  input  logic        of_unit_i,      // in the cycle behind the request: a unit is asked
   input  logic        answered_i,     // one cycle: it says answer_i
   input  logic [31:0] answer_i,
   output logic        read_ack_o,
@@ -31,16 +31,17 @@ module pen_register_memory #(
 );
   localparam int unsigned WORD_W = $clog2(WORDS);
 
-  logic [31:0]       stored, live_q, kept_data;
+  logic [31:0]       stored, live_q, kept_q, kept_data;
   logic [WORD_W-1:0] place;
-  logic              reads, latches, keeps, is_live_q, requested_q, answered_q;
+  logic              reads, latches, keeps, keeps_q, is_live_q, requested_q, answered_q;
 
   assign reads   = request_i && !write_i;
-  assign latches = !walks_i && !write_i && latches_i;
+  assign latches = reads && !walks_i && latches_i;
   assign place   = address_i[2+:WORD_W];
+  // What was written is kept in the cycle behind the request, as which bits that are comes of all addresses.
   always_comb begin
-    keeps     = request_i && (write_i ? kept_i != '0 : latches_i);
-    kept_data = latches ? high_i : data_i & kept_i;
+    keeps     = keeps_q || latches;
+    kept_data = keeps_q ? data_i & kept_q : high_i;
     if (walks_i) begin
       keeps     = read_ack_o;
       kept_data = read_data_o;
@@ -50,7 +51,7 @@ module pen_register_memory #(
   pen_ram_1r1w #(.WIDTH(32), .DEPTH(WORDS), .READ_OLD(0)) u_kept (
     .clk_i,
     .write_i     (keeps),
-    .write_addr_i({place[WORD_W-1:1], place[0] || latches}),
+    .write_addr_i({place[WORD_W-1:1], place[0] || !(keeps_q || walks_i)}),
     .write_data_i(kept_data),
     .read_i      (reads),
     .read_addr_i (place),
@@ -62,9 +63,11 @@ module pen_register_memory #(
       is_live_q <= is_live_i;
       live_q    <= live_i;
     end
-    requested_q <= reads && !of_unit_i && !rst_i;
+    kept_q      <= kept_i;
+    keeps_q     <= request_i && write_i && kept_i != '0;
+    requested_q <= reads && !rst_i;
     answered_q  <= answered_i && !write_i && !rst_i;
-    read_ack_o  <= (requested_q || answered_q) && !rst_i;
+    read_ack_o  <= ((requested_q && !of_unit_i) || answered_q) && !rst_i;
     if (answered_i) read_data_o <= answer_i;
     else if (requested_q) read_data_o <= is_live_q ? live_q : stored;
   end

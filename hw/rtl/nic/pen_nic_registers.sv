@@ -193,14 +193,10 @@ module pen_nic_registers
   end
 
   // ---- What the card goes by ----------------------------------------------------------------------------------------
-  // The settings of a queue are judged word by word, as they are written.
+  // The settings of a queue are judged word by word, in the cycle behind their write.
   typedef enum logic [2:0] {DESCRIPTORS, DESCRIPTORS_HIGH, DRIVER, DRIVER_HIGH, DEVICE, DEVICE_HIGH, SIZE, INDEX} queue_word_e;
-  queue_word_e queue_word;
-  logic [7:0]  good_q;
-  logic [3:0]  size_log2;
-  logic        of_settings;
-  assign of_settings     = address >= REG_QUEUE_DESCRIPTORS && address <= REG_QUEUE_INDEX;
-  assign queue_word      = queue_word_e'(3'((address - REG_QUEUE_DESCRIPTORS) >> 2));
+  logic [7:0] word_q, good_q;
+  logic [3:0] size_log2;
   assign settings_good_o = &good_q;
   always_comb begin
     size_log2 = '0;
@@ -239,25 +235,28 @@ module pen_nic_registers
   end
 
   always_ff @(posedge clk_i) begin
-    if (written && of_settings) begin
-      unique case (queue_word)
-        DESCRIPTORS:      settings_o.descriptors[31:0] <= write_data;
-        DESCRIPTORS_HIGH: settings_o.descriptors[47:32] <= write_data[15:0];
-        DRIVER:           settings_o.driver[31:0] <= write_data;
-        DRIVER_HIGH:      settings_o.driver[47:32] <= write_data[15:0];
-        DEVICE:           settings_o.device[31:0] <= write_data;
-        DEVICE_HIGH:      settings_o.device[47:32] <= write_data[15:0];
-        SIZE:             settings_o.size_log2 <= size_log2;
-        default:          {settings_o.next_used, settings_o.next_available} <= write_data;
-      endcase
-      unique case (queue_word)
-        DESCRIPTORS: good_q[queue_word] <= write_data[3:0] == '0;
-        DRIVER:      good_q[queue_word] <= !write_data[0];
-        DEVICE:      good_q[queue_word] <= write_data[1:0] == '0;
-        SIZE:        good_q[queue_word] <= size_log2 != '0 && write_data[15:0] == 16'd1 << size_log2;
-        INDEX:       good_q[queue_word] <= 1'b1;
-        default:     good_q[queue_word] <= write_data[31:16] == '0;
-      endcase
+    for (int unsigned w = 0; w < 8; w++) begin
+      word_q[w] <= written && address == REG_QUEUE_DESCRIPTORS + 16'(4 * w) && !rst_i;
+      if (word_q[w]) begin
+        unique case (queue_word_e'(w))
+          DESCRIPTORS:      settings_o.descriptors[31:0] <= write_data;
+          DESCRIPTORS_HIGH: settings_o.descriptors[47:32] <= write_data[15:0];
+          DRIVER:           settings_o.driver[31:0] <= write_data;
+          DRIVER_HIGH:      settings_o.driver[47:32] <= write_data[15:0];
+          DEVICE:           settings_o.device[31:0] <= write_data;
+          DEVICE_HIGH:      settings_o.device[47:32] <= write_data[15:0];
+          SIZE:             settings_o.size_log2 <= size_log2;
+          default:          {settings_o.next_used, settings_o.next_available} <= write_data;
+        endcase
+        unique case (queue_word_e'(w))
+          DESCRIPTORS: good_q[w] <= write_data[3:0] == '0;
+          DRIVER:      good_q[w] <= !write_data[0];
+          DEVICE:      good_q[w] <= write_data[1:0] == '0;
+          SIZE:        good_q[w] <= size_log2 != '0 && write_data[15:0] == 16'd1 << size_log2;
+          INDEX:       good_q[w] <= 1'b1;
+          default:     good_q[w] <= write_data[31:16] == '0;
+        endcase
+      end
     end
     if (rst_i) begin  // all are zero, which is no size
       settings_o   <= '0;
