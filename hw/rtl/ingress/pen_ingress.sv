@@ -248,7 +248,7 @@ module pen_ingress #(
   stream_t    stream_found_5;
   port_mask_t fdb_ports_5;
   vlan_entry_t vlan_3, vlan_4_q, vlan_5_q;
-  logic       fdb_idle, fdb_ready, rate_ready, numbering_ready, write_table;
+  logic       fdb_idle, fdb_ready, rate_ready, write_table;
 
   assign write_table = table_i.valid && !init_busy_i;
 
@@ -256,7 +256,6 @@ module pen_ingress #(
     case (table_i.which)
       TABLE_FDB:         table_ready_o = fdb_ready;
       TABLE_STREAM_RATE: table_ready_o = rate_ready;
-      TABLE_NUMBERING:   table_ready_o = numbering_ready;
       default:           table_ready_o = !init_busy_i;
     endcase
   end
@@ -438,8 +437,7 @@ module pen_ingress #(
     .take_i          (numbered_6),
     .write_i         (write_table && table_i.which == TABLE_NUMBERING),
     .write_index_i   (table_i.index),
-    .write_numbered_i(table_i.data[0]),
-    .write_ready_o   (numbering_ready)
+    .write_numbered_i(table_i.data[0])
   );
 
   always_comb begin

@@ -16,33 +16,34 @@ module pen_sequence_generator #(
   output logic                 numbered_o,     // frames of the stream that was read last
   output logic [15:0]          number_o,
   input  logic                 take_i,         // in cycle 1
-  input  logic                 write_i,        // taken when write_ready_o
+  input  logic                 write_i,
   input  logic [15:0]          write_index_i,
-  input  logic                 write_numbered_i,
-  output logic                 write_ready_o
+  input  logic                 write_numbered_i
 );
-  logic                again_q, write;
+  logic                numbered, again_q;
   logic [STREAM_W-1:0] stream_q;
   logic [15:0]         stored, next, next_q;
-  logic                clears;                 // the start sets all to zero
+  logic                clears;
 
   assign clears = init_busy_i && 16'(init_index_i) < 16'(STREAMS);
 
-  // The table is written in cycles in which nothing is asked.
-  assign write_ready_o = !init_busy_i && !read_i && !take_i;
-  assign write         = write_i && write_ready_o && write_index_i < 16'(STREAMS);
-
-  pen_ram_parts_1r1w #(.WIDTH_A(1), .WIDTH_B(16), .DEPTH(STREAMS)) u_streams (
+  pen_lutram_1r1w #(.WIDTH(1), .DEPTH(STREAMS)) u_numbered (
     .clk_i,
-    .write_a_i     (clears || write),
-    .write_b_i     (clears || take_i),
-    .write_addr_i  (init_busy_i ? STREAM_W'(init_index_i) : take_i ? stream_q : STREAM_W'(write_index_i)),
-    .write_data_a_i(!init_busy_i && write_numbered_i),
-    .write_data_b_i(init_busy_i ? '0 : next),
+    .write_i     (clears || (write_i && write_index_i < 16'(STREAMS))),
+    .write_addr_i(init_busy_i ? STREAM_W'(init_index_i) : STREAM_W'(write_index_i)),
+    .write_data_i(!init_busy_i && write_numbered_i),
+    .read_addr_i (stream_i),
+    .read_data_o (numbered)
+  );
+
+  pen_ram_1r1w #(.WIDTH(16), .DEPTH(STREAMS), .READ_OLD(0)) u_numbers (
+    .clk_i,
+    .write_i     (clears || take_i),
+    .write_addr_i(init_busy_i ? STREAM_W'(init_index_i) : stream_q),
+    .write_data_i(init_busy_i ? '0 : next),
     .read_i,
-    .read_addr_i   (stream_i),
-    .read_data_a_o (numbered_o),
-    .read_data_b_o (stored)
+    .read_addr_i (stream_i),
+    .read_data_o (stored)
   );
 
   // What is being written as it is read.
@@ -51,9 +52,10 @@ module pen_sequence_generator #(
 
   always_ff @(posedge clk_i) begin
     if (read_i) begin
-      stream_q <= stream_i;
-      again_q  <= take_i && stream_q == stream_i;
-      next_q   <= next;
+      stream_q   <= stream_i;
+      numbered_o <= numbered;
+      again_q    <= take_i && stream_q == stream_i;
+      next_q     <= next;
     end
   end
 
