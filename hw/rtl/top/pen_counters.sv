@@ -7,7 +7,8 @@
 // port sends, 84 cycles apart, one frame waits at most.
 //
 // A 64-bit counter is two of HALF_W bits. Where the low one begins again from zero, which is seldom, the slots stand
-// still for a cycle, in which the high one is advanced.
+// still for a cycle, in which the high one is advanced. A round has room for 12 such cycles before a port sends again; 13
+// counters would have to pass 2^32 within 0.6 us.
 module pen_counters
   import pen_pkg::*;
 #(
