@@ -21,7 +21,7 @@ class Bench:
         self.stamped_share = stamped_share
         self.now, self.clock = 0, random.getrandbits(60)
         self.times = []  # of each cycle
-        self.labels = [{} for _ in range(self.ports)]  # by cycle: (whether the host is told, tag) of the frame that comes
+        self.labels = [{} for _ in range(self.ports)]  # by cycle, of the frame that comes: (host is told, tag)
         self.label = [(0, 0)] * self.ports
         self.pins = [{} for _ in range(self.ports)]  # by cycle: the byte
         self.ends = [200] * self.ports  # of what is planned
