@@ -85,6 +85,7 @@ def test_control_c_ends_who_waits() -> None:
     code = f"""
 import os, signal, threading
 from penstock.messages import Node
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background ignores it
 threading.Timer(0.3, os.kill, (os.getpid(), signal.{signal.SIGINT.name})).start()
 Node("{A}", network={LOOPBACK}, port=21004).receive("{B}")
 """
