@@ -31,17 +31,16 @@ module pen_register_memory #(
 );
   localparam int unsigned WORD_W = $clog2(WORDS);
 
-  logic [31:0]       stored, live_q, kept_q, kept_data;
+  logic [31:0]       stored, live_q, high_q, kept_q, kept_data;
   logic [WORD_W-1:0] place;
-  logic              reads, latches, keeps, keeps_q, is_live_q, requested_q, answered_q;
+  logic              reads, latches_q, keeps, keeps_q, is_live_q, requested_q, answered_q;
 
-  assign reads   = request_i && !write_i;
-  assign latches = reads && !walks_i && latches_i;
-  assign place   = address_i[2+:WORD_W];
-  // What was written is kept in the cycle behind the request, as which bits that are comes of all addresses.
+  assign reads = request_i && !write_i;
+  assign place = address_i[2+:WORD_W];
+  // It is kept in the cycle behind the request, as which bits of a write that are, and high_i, come of all addresses.
   always_comb begin
-    keeps     = keeps_q || latches;
-    kept_data = keeps_q ? data_i & kept_q : high_i;
+    keeps     = keeps_q || latches_q;
+    kept_data = keeps_q ? data_i & kept_q : high_q;
     if (walks_i) begin
       keeps     = read_ack_o;
       kept_data = read_data_o;
@@ -62,9 +61,11 @@ module pen_register_memory #(
     if (reads) begin
       is_live_q <= is_live_i;
       live_q    <= live_i;
+      high_q    <= high_i;
     end
     kept_q      <= kept_i;
     keeps_q     <= request_i && write_i && kept_i != '0;
+    latches_q   <= reads && !walks_i && latches_i;
     requested_q <= reads && !rst_i;
     answered_q  <= answered_i && !write_i && !rst_i;
     read_ack_o  <= ((requested_q && !of_unit_i) || answered_q) && !rst_i;

@@ -71,7 +71,6 @@ module pen_egress_port
   logic       grant, tx_ready, mac_ready, mac_sending, queue_idle, reader_idle, credit_idle;
   class_t     grant_class;
   logic [CLASSES-1:0] credit, waiting, sending;
-  cell_t      grant_frame;
   release_t   popped, released;
   edit_t      popped_edit, edit;
   length_t    popped_sent;
@@ -91,7 +90,6 @@ module pen_egress_port
   typedef struct packed {
     logic     grant;
     class_t   grant_class;
-    cell_t    grant_frame;
     release_t popped;
     edit_t    popped_edit;
     length_t  popped_slot;
@@ -104,7 +102,6 @@ module pen_egress_port
   always_ff @(posedge clk_i) f_queue_q <= f_any;
   assign grant          = f_queue_q.grant;
   assign grant_class    = f_queue_q.grant_class;
-  assign grant_frame    = f_queue_q.grant_frame;
   assign popped         = f_queue_q.popped;
   assign popped_edit    = f_queue_q.popped_edit;
   assign popped_slot    = f_queue_q.popped_slot;
@@ -131,7 +128,6 @@ module pen_egress_port
     .waiting_o       (waiting),
     .grant_o         (grant),
     .grant_class_o   (grant_class),
-    .grant_frame_o   (grant_frame),
     .popped_o        (popped),
     .popped_edit_o   (popped_edit),
     .popped_slot_o   (popped_slot),
@@ -196,7 +192,6 @@ module pen_egress_port
     .turn_i,
     .tx_ready_o   (tx_ready),
     .grant_i      (grant),
-    .grant_frame_i(grant_frame),
     .popped_i     (popped),
     .popped_edit_i(popped_edit),
     .popped_slot_i(popped_slot),

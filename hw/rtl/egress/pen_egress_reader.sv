@@ -3,7 +3,7 @@
 //
 //   cycle        |  n    | n+1   | n+2   | .. | n+11       | .. | n+20+L     | n+21+L | n+22+L       L: length
 //   grant_i      | valid |       |       |    |            |    | next grant |
-//   popped_i     |       | valid |
+//   popped_i     |       | valid, with its first cell
 //   store_read_o |       | from here on, in this port's turn
 //   start_o      |       |       | valid |    |            |    |            |        | next start
 //   data_ready_i |       |       |       |    | first byte |
@@ -26,7 +26,6 @@ module pen_egress_reader
   input  port_t       turn_i,
   output logic        tx_ready_o,       // a frame may be granted in this cycle
   input  logic        grant_i,
-  input  cell_t       grant_frame_i,
   input  release_t    popped_i,         // in the cycle after the grant
   input  edit_t       popped_edit_i,
   input  length_t     popped_slot_i,    // its length as it has the wire
@@ -61,7 +60,7 @@ module pen_egress_reader
 
   // Reading
   logic              reading_q, release_q;
-  logic [CELL_W-1:0] cell_q, next_cell_q;
+  logic [CELL_W-1:0] cell_now, cell_q, next_cell_q;
   word_t             word_q;
   logic [7:0]        words_q;                          // read
   logic [7:0]        words;                            // of the frame, less one; from the second cycle after a grant
@@ -80,7 +79,8 @@ module pen_egress_reader
   assign read       = turn && reading_q && held != 3'(BUFFER);
   assign receive    = store_data_i.valid && store_data_i.port == port_t'(PORT);
 
-  assign store_read_o = '{valid: read, cell_index: cell_t'(cell_q), word: word_q};
+  assign cell_now     = first_q ? popped_i.frame[CELL_W-1:0] : cell_q;
+  assign store_read_o = '{valid: read, cell_index: cell_t'(cell_now), word: word_q};
 
   pen_lutram_1r1w #(.WIDTH(64), .DEPTH(BUFFER)) u_buffer (
     .clk_i,
@@ -142,6 +142,7 @@ module pen_egress_reader
     if (start_q) count_q <= slot_q + length_t'(OVERHEAD);
     else if (!stall_i) count_q <= count_q - 1'b1;
     if (first_q) begin
+      cell_q  <= cell_now;
       frame_q <= popped_i;
       edit_q  <= popped_edit_i;
       slot_q  <= popped_slot_i;
@@ -149,7 +150,6 @@ module pen_egress_reader
     if (receive && received_q == '0) label_q <= store_data_i.label_of;
 
     if (grant_i) begin
-      cell_q     <= grant_frame_i[CELL_W-1:0];
       word_q     <= '0;
       words_q    <= '0;
       received_q <= '0;
@@ -175,5 +175,5 @@ module pen_egress_reader
 `endif
 
   logic unused;
-  assign unused = &{1'b0, grant_frame_i, popped_i, frame_q.valid, store_data_i};
+  assign unused = &{1'b0, popped_i, frame_q.valid, store_data_i};
 endmodule

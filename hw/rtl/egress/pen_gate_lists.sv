@@ -40,18 +40,24 @@ module pen_gate_lists
 
   typedef logic [$clog2(KEPT)-1:0] addr_t;
 
-  logic        stage, reads_staged, staged_unknown;
+  logic        stage_q, reads_staged, staged_unknown;
+  gate_staged_t         stage_entry_q;             // staged a cycle later, long before it is read
+  logic [INDEX_W-1:0]   stage_index_q;
   logic [7:0]  staged_states, states_q;
   gate_kept_t  kept, kept_new;
   addr_t       kept_addr;
 
-  assign stage = write_i && write_index_i < 16'(ENTRIES);
+  always_ff @(posedge clk_i) begin
+    stage_q       <= write_i && write_index_i < 16'(ENTRIES);
+    stage_index_q <= write_index_i[INDEX_W-1:0];
+    stage_entry_q <= write_entry_i;
+  end
 
   pen_ram_1r1w #(.WIDTH(32), .DEPTH(ENTRIES), .READ_OLD(0)) u_staged (
     .clk_i,
-    .write_i     (stage),
-    .write_addr_i(write_index_i[INDEX_W-1:0]),
-    .write_data_i(write_entry_i.interval_ns),
+    .write_i     (stage_q),
+    .write_addr_i(stage_index_q),
+    .write_data_i(stage_entry_q.interval_ns),
     .read_i      (step_i[ENTRY] || step_i[CUT_READ]),
     .read_addr_i (index_i),
     .read_data_o (staged_interval_ns_o)
@@ -64,10 +70,10 @@ module pen_gate_lists
   pen_ram_parts_1r1w #(.WIDTH_A($bits(gate_kept_t)), .WIDTH_B(9), .DEPTH(KEPT)) u_kept (
     .clk_i,
     .write_a_i     (step_i[CUT_WRITE] && from_staged_i),
-    .write_b_i     (stage),
-    .write_addr_i  (step_i[CUT_WRITE] ? kept_addr : addr_t'(write_index_i[INDEX_W-1:0])),
+    .write_b_i     (stage_q),
+    .write_addr_i  (step_i[CUT_WRITE] ? kept_addr : addr_t'(stage_index_q)),
     .write_data_a_i(kept_new),
-    .write_data_b_i({write_entry_i.operation == 2'd3, write_entry_i.states}),
+    .write_data_b_i({stage_entry_q.operation == 2'd3, stage_entry_q.states}),
     .read_i        (step_i[ENTRY] || step_i[CUT_READ] || step_i[OPEN_READ]),
     .read_addr_i   (reads_staged ? addr_t'(index_i) : kept_addr),
     .read_data_a_o (kept),

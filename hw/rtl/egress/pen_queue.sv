@@ -8,8 +8,8 @@
 // (pen_queue_candidates), so that a frame is selected in the very cycle in which it becomes visible:
 //
 //   cycle         | n (now == visible) | n+1                  | n+2 ...
-//   grant_o       | valid, with frame  |                      |
-//   popped_o      |                    | valid, with length   |
+//   grant_o       | valid, with class  |                      |
+//   popped_o      |                    | valid                |
 //   lists         | idle               | its successor becomes the head, and the heads of its class are offered
 //
 // A new head is offered to its class as candidate in the same way as those found by the lists, and compared with it in the
@@ -45,7 +45,6 @@ module pen_queue
   output logic [CLASSES-1:0]    waiting_o,            // the class may have a frame that only gates and credit hold back
   output logic     grant_o,
   output class_t   grant_class_o,        // with grant_o
-  output cell_t    grant_frame_o,        // with grant_o
   output release_t popped_o,             // valid: the frame granted in the cycle before
   output edit_t    popped_edit_o,        // with popped_o, as the following
   output length_t  popped_slot_o,        // its length as it has the wire
@@ -205,8 +204,6 @@ module pen_queue
     .list_o            (given_up_list),
     .reason_o          (expired_reason_o)
   );
-
-  assign grant_frame_o = cell_t'(grant_frame);
 
   // What is granted goes its way at once, or after the frame that is given up.
   always_comb begin

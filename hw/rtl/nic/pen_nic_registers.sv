@@ -46,7 +46,7 @@ module pen_nic_registers
   output queue_settings_t settings_o,
   output logic            settings_good_o,
   input  logic            command_ready_i,
-  input  logic [15:0]     next_available_i,   // with command_ready_i
+  input  logic [15:0]     next_available_i,   // in the cycle behind command_ready_i
   input  logic [31:0]     running_i,
   input  queue_error_e [31:0] error_i,
   input  logic [31:0]     interrupt_i,        // one cycle
@@ -139,6 +139,7 @@ module pen_nic_registers
 
   // ---- What is read -------------------------------------------------------------------------------------------------
   logic [31:0] at_reset, interrupts_q, errors;
+  logic        stops_q;
   logic [15:0] stopped_at_q;
 
   // After reset; some are those of the parameters.
@@ -182,7 +183,8 @@ module pen_nic_registers
 
   always_ff @(posedge clk_i) begin
     commanded_q <= queue_write && (commanded_q || command_ready_i);
-    if (queue_write && command_ready_i && !commanded_q) stopped_at_q <= next_available_i;
+    stops_q <= queue_write && command_ready_i && !commanded_q;
+    if (stops_q) stopped_at_q <= next_available_i;
     interrupts_q <= interrupts_q | interrupt_i;
     if (written && address == REG_INTERRUPTS) interrupts_q <= (interrupts_q & ~write_data) | interrupt_i;
     if (rst_i) begin

@@ -99,6 +99,7 @@ module pen_nic_transmit
   typedef enum logic [2:0] {REST, PAD, QUEUE, LAUNCH, SHAPE, GIVE_BACK, LEAVE} state_e;
   state_e                        state_q;
   queue_t                        whole_queue, begin_queue;  // of the frame that is whole; of that which is begun
+  queue_t                        queue_q;       // the former, behind REST
   slot_t                         slot, free;
   logic [QUEUES-1:0]             able, failed_q;
   logic [QUEUES-1:0][SLOTS-1:0]  taken_q;
@@ -109,7 +110,7 @@ module pen_nic_transmit
   logic [7:0]                    words;         // that the frame takes
   logic [3:0]                    word_q;        // the next one of the padding
   logic                          shaped_q;      // it has an eligibility time
-  cycle_t                        eligible_q, soonest, behind;
+  cycle_t                        eligible_q, soonest_q, behind;
   logic [63:0]                   launch_time;
   logic                          launch_answer, launch_taken, launch_idle, launches, queued;
   queue_t                        launch_queue;
@@ -176,7 +177,7 @@ module pen_nic_transmit
     .drop_i          (launch_drop_i),
     .horizon_ns_i    (launch_horizon_ns_i),
     .offer_i         (state_q == LAUNCH),
-    .offer_queue_i   (whole_queue),
+    .offer_queue_i   (queue_q),
     .offer_slot_i    (slot),
     .offer_length_i  (length_q),
     .offer_time_i    (launch_time),
@@ -201,12 +202,12 @@ module pen_nic_transmit
   end else begin : gen_own
     assign sent_queue_o = queue_t'(event_i.traffic_class);
   end
-  assign fetched_queue_o = whole_queue;
+  assign fetched_queue_o = queue_q;
   assign queued          = state_q == QUEUE && !launches;
 
   // Up to the shortest frame words of zeros are written, when nothing comes of others.
   cell_t base;
-  assign base = first_cell(whole_queue, slot);
+  assign base = first_cell(queue_q, slot);
   assign pads = state_q == PAD && word_q < 4'(MIN_WORDS) && !written.valid;
   always_comb begin
     store_o = written;
@@ -228,6 +229,7 @@ module pen_nic_transmit
     fail_o   <= '0;
     failed_q <= fetching ? failed_q : failed_q & running_i;
     length_q <= length < MIN_BYTES ? MIN_BYTES : length;
+    queue_q  <= whole_queue;
     unique case (state_q)
       REST: begin
         word_q   <= words < 8'(MIN_WORDS) ? words[3:0] : 4'(MIN_WORDS);
@@ -244,7 +246,7 @@ module pen_nic_transmit
       end
       PAD: begin
         if (pads) word_q <= word_q + 1'b1;
-        if (word_q == 4'(MIN_WORDS)) state_q <= frame.timed && launch_time != '0 ? LAUNCH : ATS && ats_enable_i[whole_queue] ? SHAPE : QUEUE;
+        if (word_q == 4'(MIN_WORDS)) state_q <= frame.timed && launch_time != '0 ? LAUNCH : ATS && ats_enable_i[queue_q] ? SHAPE : QUEUE;
       end
       SHAPE: if (ats_i.valid) begin
         shaped_q   <= 1'b1;
@@ -261,7 +263,7 @@ module pen_nic_transmit
       for (int unsigned s = 0; s < SLOTS; s++) begin
         if (begins && begin_queue == queue_t'(k) && free == slot_t'(s)) taken_q[k][s] <= 1'b1;
         else if ((release_i.valid && release_i.frame == cell_t'((FIRST_SLOT + k * SLOTS + s) * FRAME_CELLS))
-                 || (leaves && !kept_q && whole_queue == queue_t'(k) && slot == slot_t'(s))) taken_q[k][s] <= 1'b0;
+                 || (leaves && !kept_q && queue_q == queue_t'(k) && slot == slot_t'(s))) taken_q[k][s] <= 1'b0;
       end
     end
     if (rst_i) begin
@@ -272,23 +274,23 @@ module pen_nic_transmit
     end
   end
 
-  assign ats_o       = '{valid: ATS && state_q == SHAPE, of_queue: 4'(whole_queue), length: length_q};
+  assign ats_o       = '{valid: ATS && state_q == SHAPE, of_queue: 4'(queue_q), length: length_q};
   assign residence_o = ATS && ats_i.valid && !ats_i.pass;
 
   // Among frames with and without eligibility time the queue decides by when each may be selected. Without ATS the order is
   // that of their coming, and so is any time that follows the count of cycles.
-  assign soonest = cycle_i + cycle_t'(ATS ? QUEUED_TO_VISIBLE : 0);
-  assign behind  = eligible_q - soonest;
+  always_ff @(posedge clk_i) soonest_q <= cycle_i + cycle_t'(ATS ? QUEUED_TO_VISIBLE + 1 : 0);
+  assign behind = eligible_q - soonest_q;
 
   enqueue_t enqueue;
   always_comb begin
     enqueue = '0;
     enqueue.destination[PORT] = state_q == QUEUE || launches;
-    enqueue.traffic_class = launches ? class_t'(launch_queue) : class_t'(whole_queue);
-    enqueue.port          = launches ? list(launch_queue, launch_slot) : list(whole_queue, slot);
+    enqueue.traffic_class = launches ? class_t'(launch_queue) : class_t'(queue_q);
+    enqueue.port          = launches ? list(launch_queue, launch_slot) : list(queue_q, slot);
     enqueue.frame         = launches ? first_cell(launch_queue, launch_slot) : base;
     enqueue.length        = launches ? launch_length : length_q;
-    enqueue.visible       = soonest;
+    enqueue.visible       = soonest_q;
     if (ATS && shaped_q && !launches) begin
       enqueue.shaped = 1'b1;
       enqueue.port   = port_t'(LISTS - 1);  // the last list: of equal times those go first that have no eligibility time

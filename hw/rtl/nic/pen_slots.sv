@@ -79,10 +79,10 @@ module pen_slots
   // ---- What is staged
   logic [7:0]        slot_q;                     // of the order
   logic [CLEAR_W-1:0] clear_q;
-  queue_t            queue, queue_q;             // whose slot is looked at; the queue itself
+  queue_t            queue;                      // whose slot is looked at
   ns_t               slot_ns;
   logic [31:0]       order_word, us_ns;
-  logic [7:0]        owner_q;                    // queue of the slot
+  logic [7:0]        owner_q;                    // queue of the slot; in READ the one that is read, in TIMES each in turn
   logic              found_q;                    // owner_q is that of slot_q: WALK and EMIT take two cycles for each slot
   logic              write_slot, write_order;
   logic [41:0]       us_product;
@@ -93,11 +93,7 @@ module pen_slots
   assign write_slot  = state_q == IDLE && access_i.write && of_block && of_queue && has_queue;
   assign write_order = state_q == IDLE && access_i.write && of_block && of_order;
 
-  always_comb begin
-    queue = queue_t'(owner_q);
-    if (state_q inside {IDLE, READ}) queue = queue_t'(at[5:2]);
-    if (state_q == TIMES) queue = queue_q;
-  end
+  assign queue       = queue_t'(owner_q);
 
   pen_lutram_1r1w #(.WIDTH(TIME_W), .DEPTH(1 << QUEUE_W)) u_slots (
     .clk_i,
@@ -191,6 +187,7 @@ module pen_slots
 
   always_ff @(posedge clk_i) begin
     owner_q <= order_word[8*slot_q[1:0]+:8];
+    if (state_q == TIMES) owner_q <= owner_q + 1'b1;
     found_q <= (state_q == WALK && !found_q) || (state_q == EMIT && !moves);
     unique case (state_q)
       CLEAR: begin
@@ -201,7 +198,7 @@ module pen_slots
         bit_q       <= '0;
         remainder_q <= '0;
         slot_q      <= '0;
-        queue_q     <= '0;
+        owner_q     <= 8'(at[5:2]);
         sum_q       <= '0;
         named_q     <= '0;
         short_q     <= 1'b0;
@@ -217,6 +214,7 @@ module pen_slots
             AT_COUNT: count_q <= access_i.data;
             AT_COMMIT: begin
               state_q <= none ? TIMES : WALK;
+              owner_q <= '0;
               if (access_i.data != PORT) begin
                 error_q <= SLOT_ERROR_PORT;
                 state_q <= ANSWER;
@@ -254,13 +252,15 @@ module pen_slots
         sum_q          <= sum_q + sum_ns_t'(slot_ns);
         named_q[queue] <= 1'b1;
         slot_q         <= slot_q + 1'b1;
-        if (walk_over) state_q <= TIMES;
+        if (walk_over) begin
+          state_q <= TIMES;
+          owner_q <= '0;
+        end
       end
       TIMES: begin
-        if (slot_ns != '0 && !named_q[queue_q]) lonely_q <= 1'b1;
+        if (slot_ns != '0 && !named_q[queue]) lonely_q <= 1'b1;
         free_q  <= sum_ns_t'(cycle_ns_q) - sum_q;
-        queue_q <= queue_q + 1'b1;
-        if (32'(queue_q) == QUEUES - 1) state_q <= SUMS;
+        if (32'(owner_q) == QUEUES - 1) state_q <= SUMS;
       end
       SUMS: begin
         free_short_q <= is_short;
@@ -359,7 +359,7 @@ module pen_slots
       f_right[i+1]       = f_right[i] && 32'(f_queue[i]) < QUEUES && f_slot_ns[i] != '0;
       f_fit[i+1]         = f_fit[i] && (TIME_W + 1)'(f_slot_ns[i]) >= least_ns_q;
     end
-    f_looked_at = state_q == TIMES ? {1'b0, queue_q} : (QUEUE_W + 1)'(QUEUES);
+    f_looked_at = state_q == TIMES ? (QUEUE_W + 1)'(owner_q) : (QUEUE_W + 1)'(QUEUES);
   end
 
   always_comb begin
@@ -399,14 +399,13 @@ module pen_slots
         assert (sum_q == f_before_ns[slot_q[F_SLOT_W:0]] && named_q == f_named[slot_q[F_SLOT_W:0]]);
         assert ((wrong_q == SLOT_ERROR_NONE) == f_right[slot_q[F_SLOT_W:0]] && short_q == !f_fit[slot_q[F_SLOT_W:0]]);
       end
-      if (state_q == TIMES) assert (32'(queue_q) < QUEUES);
+      if (state_q == TIMES) assert (32'(owner_q) < QUEUES);
       if (state_q inside {WALK, TIMES, SUMS, CHECK, EMIT, GUARD, FREE, FREE_GUARD, COMMIT}) begin
         assert (f_before_ns[0] == '0);
         for (int unsigned i = 0; i < MOST_SLOTS; i++)
           if (i < (state_q == WALK ? 32'(slot_q) : count_q))
             assert (f_before_ns[i+1] == f_before_ns[i] + sum_ns_t'(f_slot_ns[i]));
       end
-      if (state_q == WALK) assert (queue_q == '0);
       if (state_q inside {TIMES, SUMS, CHECK} && !lonely_q)
         for (int unsigned k = 0; k < QUEUES; k++)
           if (k < 32'(f_looked_at)) assert (u_slots.memory[k] == '0 || named_q[k]);

@@ -48,7 +48,7 @@ module pen_used_ring
   typedef struct packed {
     logic [ADDRESS_W-1:2] device;
     logic [ADDRESS_W-1:1] driver;
-    logic [3:0]           size_log2;
+    logic [14:0]          mask;
   } place_t;
   typedef struct packed {
     queue_t owner;
@@ -83,7 +83,7 @@ module pen_used_ring
 
   assign start_place = '{
     device: start_settings_i.device[ADDRESS_W-1:2], driver: start_settings_i.driver[ADDRESS_W-1:1],
-    size_log2: start_settings_i.size_log2
+    mask: 15'((16'd1 << start_settings_i.size_log2) - 1'b1)
   };
   pen_lutram_1r1w #(.WIDTH($bits(place_t)), .DEPTH(QUEUES)) u_places (
     .clk_i,
@@ -122,7 +122,7 @@ module pen_used_ring
   assign answered = first(told_q);
 
   assign take  = state_q == IDLE && chain_valid && batch_q != $bits(batch_q)'(BATCH);
-  assign mask  = (16'd1 << place.size_log2) - 1'b1;
+  assign mask  = {1'b0, place.mask};
   assign index = next_used & mask;
 
   // What is written now: the index, or the element that is next.

@@ -33,7 +33,7 @@ module pen_virtqueue
   input  queue_settings_t     settings_i,
   input  logic                settings_good_i,  // alignment and size
   output logic                command_ready_o,
-  output logic [15:0]         next_available_o, // of command_queue_i, while command_ready_o
+  output logic [15:0]         next_available_o, // of command_queue_i, in the cycle behind command_ready_o
   output logic [QUEUES-1:0]   running_o,
   output queue_error_e [QUEUES-1:0] error_o,
   input  logic [QUEUES-1:0]   fail_i,           // somebody else found something wrong
@@ -153,7 +153,13 @@ module pen_virtqueue
     .read_addr_i (place_queue),
     .read_data_o (index)
   );
-  assign next_available_o = index.next - 16'(held_now);
+  logic [15:0] told_next_q;
+  count_t      told_held_q;
+  always_ff @(posedge clk_i) begin
+    told_next_q <= index.next;
+    told_held_q <= held_now;
+  end
+  assign next_available_o = told_next_q - 16'(told_held_q);
 
   // ---- What comes of the table: taken apart, held and judged, taken over, each in a cycle
   logic [63:0]  base_q;

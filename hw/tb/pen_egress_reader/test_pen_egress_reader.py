@@ -39,7 +39,6 @@ class Bench:
         for name in (
             "turn_i",
             "grant_i",
-            "grant_frame_i",
             "popped_i",
             "popped_edit_i",
             "store_data_i",
@@ -99,13 +98,12 @@ class Bench:
         dut.popped_edit_i.value, dut.popped_slot_i.value = self.popped_edit
         self.popped_edit = random.getrandbits(4), random.getrandbits(11)
         dut.data_ready_i.value = dut.skip_i.value = dut.stall_i.value = dut.grant_i.value = 0
-        dut.grant_frame_i.value = random.randrange(4096)
         await FallingEdge(dut.clk_i)
 
         grant = frame is not None and int(dut.tx_ready_o.value) == 1
         if grant:
             assert not self.granted or self.complete, "ready for a frame while another one is sent"
-            dut.grant_i.value, dut.grant_frame_i.value = 1, frame["frame"]
+            dut.grant_i.value = 1
             self.popped = pack("release", **frame["release"])
             self.popped_edit = pack("edit", **frame["edit"]), self.slot(frame)
             self.label = random.getrandbits(width("label"))

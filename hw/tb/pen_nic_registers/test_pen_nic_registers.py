@@ -54,6 +54,7 @@ class Bench:
         self.errors, self.running, self.interrupt = [0] * 32, 0, 0
         self.notified, self.commands = 0, []
         self.command_ready = 0
+        self.taken, self.stopped_at = False, []
 
     async def step(self):
         """One cycle: words come back from the chain, a question or a commit with an answer."""
@@ -67,8 +68,11 @@ class Bench:
         dut.error_i.value = sum(error << 4 * v for v, error in enumerate(self.errors))
         dut.running_i.value = self.running
         dut.interrupt_i.value, self.interrupt = self.interrupt, 0
-        dut.command_ready_i.value = int(random.random() < self.command_ready)
-        dut.next_available_i.value = random.getrandbits(16)
+        dut.command_ready_i.value = ready = int(random.random() < self.command_ready)
+        dut.next_available_i.value = next_available = random.getrandbits(16)
+        if self.taken:  # in the cycle before
+            self.stopped_at.append(next_available)
+        self.taken = ready and (dut.start_o.value == 1 or dut.stop_o.value == 1)
         await FallingEdge(dut.clk_i)
         word = int(dut.chain_o.value)
         self.chain.insert(0, (word >> 48, word >> 32 & 0xFFFF, word & 0xFFFFFFFF))
@@ -267,6 +271,7 @@ async def virtqueues_are_told_and_asked(dut):
         assert bench.notified == 1 << virtqueue
         # A command is held until the queue has taken it; a start then rings the queue's bell.
         bench.command_ready, bench.notified, bench.commands = random.choice((0.1, 1)), 0, []
+        bench.stopped_at = []
         start = random.getrandbits(1)
         words = len(bench.words)
         await bench.write(COMMAND, start)
@@ -274,6 +279,8 @@ async def virtqueues_are_told_and_asked(dut):
         assert bench.notified == start << queue
         assert len(bench.words) == words
         bench.command_ready = 0
+        assert await bench.read(STATE) & 0xFFFF == bench.stopped_at.pop()
+        assert bench.stopped_at == []
 
 
 @cocotb.test()
