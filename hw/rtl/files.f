@@ -3,7 +3,7 @@ prim/pen_crc_pkg.sv
 prim/pen_ram_1r1w.sv
 prim/pen_ram_parts_1r1w.sv
 prim/pen_lutram_1r1w.sv
-prim/pen_lutram_2r1w.sv
+prim/pen_lutram_nr1w.sv
 prim/pen_clock_gate.sv
 prim/pen_fifo.sv
 prim/pen_sync.sv

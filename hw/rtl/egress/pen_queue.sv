@@ -91,6 +91,8 @@ module pen_queue
   frame_t             granted_frame_q;
   logic               taken_q, follows_q;        // it has not gone its way; not begun, another one is on its own
   logic [CLASSES-1:0] taken_class_q;             // with taken_q: its class
+  logic               of_upper;                  // what is granted
+  logic [1:0][1:0]    first_of_half;
   logic [CLASSES-1:0] chosen, searched;          // searched: a new candidate is looked for
 
   pen_queue_lists #(.PORTS(PORTS), .CELLS(CELLS), .PORT(PORT)) u_lists (
@@ -140,7 +142,8 @@ module pen_queue
     .offer_frame_i  (offer_frame),
     .offer_wire_i   (offer_wire),
     .searched_i     (searched),
-    .grant_class_i  (grant_class_o),
+    .of_upper_i     (of_upper),
+    .first_of_half_i(first_of_half),
     .granted_i      (chosen & {CLASSES{may_grant}}),
     .grant_frame_o  (grant_frame),
     .grant_list_o   (grant_list),
@@ -170,6 +173,8 @@ module pen_queue
     .credit_i,
     .grant_o,
     .class_o (grant_class_o),
+    .of_upper_o(of_upper),
+    .first_of_half_o(first_of_half),
     .chosen_o(chosen)
   );
 

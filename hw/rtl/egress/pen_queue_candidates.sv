@@ -33,7 +33,8 @@ module pen_queue_candidates
   input  length_t               offer_wire_i,
   input  logic [CLASSES-1:0]    searched_i,           // their heads are being offered: what is ready can yet be replaced
   // Taken out: selected, or given up
-  input  class_t                grant_class_i,
+  input  logic                  of_upper_i,           // the class that is granted is of the upper half
+  input  logic [1:0][1:0]       first_of_half_i,      // and the class that would be, of each half; sooner known
   input  logic [CLASSES-1:0]    granted_i,            // the same, one bit at most
   output logic [CELL_W-1:0]     grant_frame_o,
   output logic [LIST_W-1:0]     grant_list_o,
@@ -170,17 +171,17 @@ module pen_queue_candidates
     .read_data_o ({candidate_order, candidate_wire})
   );
 
-  // The frame that is selected, whose class comes late, and the one that may be given up.
-  pen_lutram_2r1w #(.WIDTH(CELL_W + LIST_W), .DEPTH(CLASSES)) u_frame (
+  // The frame that is selected, of which the half of the classes comes last, and the one that may be given up.
+  logic [1:0][CELL_W+LIST_W-1:0] of_half;
+  pen_lutram_nr1w #(.READS(3), .WIDTH(CELL_W + LIST_W), .DEPTH(CLASSES)) u_frame (
     .clk_i,
-    .write_i      (load),
-    .write_addr_i (class_q),
-    .write_data_i ({offer_frame_i, offer_list_i}),
-    .read_addr_a_i(grant_class_i),
-    .read_data_a_o({grant_frame_o, grant_list_o}),
-    .read_addr_b_i(expire_class_i),
-    .read_data_b_o({expire_frame_o, expire_list_o})
+    .write_i     (load),
+    .write_addr_i(class_q),
+    .write_data_i({offer_frame_i, offer_list_i}),
+    .read_addr_i ({expire_class_i, 1'b1, first_of_half_i[1], 1'b0, first_of_half_i[0]}),
+    .read_data_o ({expire_frame_o, expire_list_o, of_half})
   );
+  assign {grant_frame_o, grant_list_o} = of_half[of_upper_i];
 
   logic unused;
   assign unused = &{1'b0, order_difference, open_ns};

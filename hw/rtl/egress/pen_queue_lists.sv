@@ -88,25 +88,21 @@ module pen_queue_lists
   assign emptied    = !enqueue && state_q == UNLINK && walk_tail == frame_q;
 
   // Where an enqueue goes to, and what is walked through.
-  pen_lutram_2r1w #(.WIDTH(1), .DEPTH(QUEUES)) u_filled (
+  pen_lutram_nr1w #(.WIDTH(1), .DEPTH(QUEUES)) u_filled (
     .clk_i,
-    .write_i      (init_busy_i || enqueue || emptied),
-    .write_addr_i (init_busy_i ? queue_t'(init_index_i) : queue),
-    .write_data_i (enqueue && !init_busy_i),
-    .read_addr_a_i(enqueue_to),
-    .read_data_a_o(filled),
-    .read_addr_b_i(walk_q),
-    .read_data_b_o(walk_filled)
+    .write_i     (init_busy_i || enqueue || emptied),
+    .write_addr_i(init_busy_i ? queue_t'(init_index_i) : queue),
+    .write_data_i(enqueue && !init_busy_i),
+    .read_addr_i ({walk_q, enqueue_to}),
+    .read_data_o ({walk_filled, filled})
   );
-  pen_lutram_2r1w #(.WIDTH(CELL_W), .DEPTH(QUEUES)) u_tail (
+  pen_lutram_nr1w #(.WIDTH(CELL_W), .DEPTH(QUEUES)) u_tail (
     .clk_i,
-    .write_i      (enqueue),
-    .write_addr_i (enqueue_to),
-    .write_data_i (enqueue_i.frame[CELL_W-1:0]),
-    .read_addr_a_i(enqueue_to),
-    .read_data_a_o(tail),
-    .read_addr_b_i(walk_q),
-    .read_data_b_o(walk_tail)
+    .write_i     (enqueue),
+    .write_addr_i(enqueue_to),
+    .write_data_i(enqueue_i.frame[CELL_W-1:0]),
+    .read_addr_i ({walk_q, enqueue_to}),
+    .read_data_o ({walk_tail, tail})
   );
 
   assign head_write  = (enqueue && !filled) || (!enqueue && state_q == HEAD);

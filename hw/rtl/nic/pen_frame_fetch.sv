@@ -203,15 +203,13 @@ module pen_frame_fetch
   // ---- Places
   assign begins = '{of_queue: queue_q, slot: slot_i, timed: timed_q};
   assign tells  = '{kind: asks ? FETCHED_WHOLE : cut_q ? FETCHED_CUT : FETCHED_REFUSED, head: head_q, bytes: bytes_q};
-  pen_lutram_2r1w #(.WIDTH($bits(begun_t)), .DEPTH(PLACES)) u_begun (
+  pen_lutram_nr1w #(.WIDTH($bits(begun_t)), .DEPTH(PLACES)) u_begun (
     .clk_i,
-    .write_i      (begin_o),
-    .write_addr_i (asked_q[PLACE_W-1:0]),
-    .write_data_i (begins),
-    .read_addr_a_i(whole_q[PLACE_W-1:0]),
-    .read_data_a_o(coming),
-    .read_addr_b_i(gone_q[PLACE_W-1:0]),
-    .read_data_b_o(begun)
+    .write_i     (begin_o),
+    .write_addr_i(asked_q[PLACE_W-1:0]),
+    .write_data_i(begins),
+    .read_addr_i ({gone_q[PLACE_W-1:0], whole_q[PLACE_W-1:0]}),
+    .read_data_o ({begun, coming})
   );
   pen_lutram_1r1w #(.WIDTH($bits(told_t)), .DEPTH(PLACES)) u_told (
     .clk_i,

@@ -153,13 +153,14 @@ module pen_virtqueue
     .read_addr_i (place_queue),
     .read_data_o (index)
   );
-  logic [15:0] told_next_q;
+  logic [15:0] told_next_q, first_held;         // of the cycle before; first: of chains that are held or given back
   count_t      told_held_q;
   always_ff @(posedge clk_i) begin
     told_next_q <= index.next;
     told_held_q <= held_now;
   end
   assign next_available_o = told_next_q - 16'(told_held_q);
+  assign first_held       = next_available_o - undo_chains_q;
 
   // ---- What comes of the table: taken apart, held and judged, taken over, each in a cycle
   logic [63:0]  base_q;
@@ -202,25 +203,21 @@ module pen_virtqueue
     .read_addr_i ({out_queue_q, out_taken[HELD_W-1:0]}),
     .read_data_o (held)
   );
-  pen_lutram_2r1w #(.WIDTH($bits(count_t)), .DEPTH(PLACES)) u_filled (
+  pen_lutram_nr1w #(.WIDTH($bits(count_t)), .DEPTH(PLACES)) u_filled (
     .clk_i,
-    .write_i      (command || taken_over || goes_back),
-    .write_addr_i (place_queue),
-    .write_data_i (command ? '0 : taken_over ? filled + 1'b1 : taken),
-    .read_addr_a_i(place_queue),
-    .read_data_a_o(filled),
-    .read_addr_b_i(out_queue_q),
-    .read_data_b_o(out_filled)
+    .write_i     (command || taken_over || goes_back),
+    .write_addr_i(place_queue),
+    .write_data_i(command ? '0 : taken_over ? filled + 1'b1 : taken),
+    .read_addr_i ({out_queue_q, place_queue}),
+    .read_data_o ({out_filled, filled})
   );
-  pen_lutram_2r1w #(.WIDTH($bits(count_t)), .DEPTH(PLACES)) u_taken (
+  pen_lutram_nr1w #(.WIDTH($bits(count_t)), .DEPTH(PLACES)) u_taken (
     .clk_i,
-    .write_i      (command || takes),
-    .write_addr_i (command ? command_queue_i : out_queue_q),
-    .write_data_i (command ? '0 : out_taken + 1'b1),
-    .read_addr_a_i(place_queue),
-    .read_data_a_o(taken),
-    .read_addr_b_i(out_queue_q),
-    .read_data_b_o(out_taken)
+    .write_i     (command || takes),
+    .write_addr_i(command ? command_queue_i : out_queue_q),
+    .write_data_i(command ? '0 : out_taken + 1'b1),
+    .read_addr_i ({out_queue_q, place_queue}),
+    .read_data_o ({out_taken, taken})
   );
   assign held_now = filled - taken;
 
@@ -281,7 +278,7 @@ module pen_virtqueue
     index_write = command || goes_back || state_q == RING || taken_over;
     index_d     = '{known: known_q, next: taken_over ? next_q + 1'b1 : next_q};
     if (command) index_d = '{known: settings_i.next_available, next: settings_i.next_available};
-    if (goes_back) index_d = '{known: next_q - undo_chains_q, next: next_q - undo_chains_q};  // looked at again
+    if (goes_back) index_d = '{known: first_held, next: first_held};  // looked at again
   end
 
   logic none, jumps, bad_head, fails, empty, failed;
@@ -319,7 +316,6 @@ module pen_virtqueue
         known_q       <= index.known;
         next_q        <= index.next;
         room_q        <= count_t'(HELD) - held_now;
-        undo_chains_q <= undo_chains_q + 16'(held_now);
         asked_q       <= '0;
         done_q        <= '0;
         stopped_q     <= 1'b0;
