@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.hardware.boards import Board
-from penstock.hardware.synth import MAP_TWICE, yosys
+from penstock.hardware.synth import MAP_ECP5, yosys
 from penstock.hardware.tools import ToolError, package_folder, run
 
 CELLS = {  # what is reported of the FPGA, under names that say what it is
@@ -78,7 +78,7 @@ def _synthesize(board: Board, folder: Path, files: Iterable[Path]) -> dict[str, 
         folder,
         f"read_slang --threads 1 --top {board.top} -D SYNTHESIS {names}",
         f"hierarchy -check -top {board.top}",
-        MAP_TWICE,
+        MAP_ECP5,
         f"synth_ecp5 -top {board.top}",
         "write_json board.json",
     )
