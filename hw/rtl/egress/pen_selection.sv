@@ -4,7 +4,7 @@
 // Classes that `round_robin_i` names, bit k for class k, share one level, whose rank is that of its highest member. Of
 // the members that may send the next one below the member served last is served, after the lowest the highest; at first
 // the highest. All other classes are strict by their number. Only a frame that is served takes a turn, and a change of the
-// members keeps the turn. Members act a cycle later, whose turn it is two cycles after a frame was served.
+// members keeps the turn. Members act a cycle later, whose turn it is three cycles after a frame was served.
 module pen_selection
   import pen_pkg::*;
 (
@@ -26,7 +26,11 @@ module pen_selection
   logic [CLASSES-1:0]              member_q, first, may_send, goes_first;
   logic [CLASSES-1:0][CLASSES-1:0] above_d, above_q;    // bit k of j, for j below k: class k goes before class j
   logic [CLASSES-1:0][CLASSES-1:0] ahead;               // bit j of k: class j goes before class k
+  logic                            granted_q;           // in the cycle before, as the next two
+  class_t                          class_q;
+  logic [CLASSES-1:0]              was_member_q;
   class_t                          last_q;              // the member served last
+  logic                            takes_turn;
 
   assign may_send = ready_i & fits_i & credit_i;
 
@@ -46,7 +50,7 @@ module pen_selection
     first_of_half_o = '0;
     for (int unsigned k = 0; k < CLASSES; k++) begin
       goes_first[k] = may_send[k] && (may_send[k/4*4+:4] & ahead[k][k/4*4+:4]) == '0;
-      chosen_o[k] = may_send[k] && (may_send & ahead[k]) == '0;
+      chosen_o[k]   = goes_first[k] && (may_send[4-k/4*4+:4] & ahead[k][4-k/4*4+:4]) == '0;
       if (goes_first[k]) first_of_half_o[k/4] |= 2'(k);
     end
     of_upper_o = chosen_o[7:4] != '0;
@@ -54,13 +58,17 @@ module pen_selection
     for (int unsigned k = 0; k < CLASSES; k++) if (chosen_o[k]) class_o |= class_t'(k);
   end
 
-  assign grant_o = enable_i && may_send != '0;
+  assign grant_o    = enable_i && may_send != '0;
+  assign takes_turn = granted_q && was_member_q[class_q];
 
   always_ff @(posedge clk_i) begin
-    member_q <= round_robin_i;
-    above_q  <= above_d;
+    member_q     <= round_robin_i;
+    was_member_q <= member_q;
+    above_q      <= above_d;
+    granted_q    <= grant_o && !rst_i;
+    class_q      <= class_o;
     if (rst_i) last_q <= '0;
-    else if (grant_o && (chosen_o & member_q) != '0) last_q <= class_o;
+    else if (takes_turn) last_q <= class_q;
   end
 
 `ifdef FORMAL
@@ -68,17 +76,19 @@ module pen_selection
   // is busy; 3. whenever one may send, one is served; 4. no class of a higher rank that may send is passed over; 5. while
   // a member may send no other member is served twice, so it waits for one frame of each at most.
   logic               f_past_q = 1'b0;
-  logic               f_granted_q;
+  logic [1:0]         f_granted_q;            // in the last two cycles
+  class_t             f_last;
   class_t             f_class;                // any
   logic [CLASSES-1:0] f_served_q;             // members, while that class could have been served
   logic               f_waits;
   logic [CLASSES-1:0] f_first;
 
+  assign f_last  = takes_turn ? class_q : last_q;
   assign f_waits = may_send[f_class] && member_q[f_class];
 
   // How many turns are before that of a class.
   function automatic class_t f_turns(input class_t k);
-    return last_q - k - 3'd1;
+    return f_last - k - 3'd1;
   endfunction
 
   function automatic logic [3:0] f_rank(input class_t k);
@@ -91,7 +101,7 @@ module pen_selection
   always_ff @(posedge clk_i) begin
     f_past_q    <= 1'b1;
     f_class     <= f_class;
-    f_granted_q <= grant_o || rst_i;
+    f_granted_q <= {f_granted_q[0], grant_o || rst_i};
     if (rst_i || !f_waits || round_robin_i != member_q) f_served_q <= '0;
     else if (grant_o && member_q[class_o]) f_served_q <= f_served_q | (CLASSES'(1) << class_o);
     if (grant_o && class_o == f_class) f_served_q <= '0;
@@ -99,13 +109,13 @@ module pen_selection
 
   always_comb begin
     assume (f_past_q || rst_i);
-    assume (!(grant_o && f_past_q && f_granted_q));
+    assume (!(grant_o && f_past_q && f_granted_q != '0));
     for (int unsigned k = 0; k < CLASSES; k++) begin
       f_first[k] = member_q[k] ? 32'(last_q) > k : member_q >> k == '0;
       assert (!f_past_q || !ahead[k][k]);
       for (int unsigned j = 0; j < k; j++) begin
         assert (!f_past_q || ahead[k][j] == !ahead[j][k]);
-        if (f_past_q && !f_granted_q)
+        if (f_past_q && f_granted_q == '0)
           assert (ahead[j][k] == (f_first[k] || (!f_first[j] && (member_q[k] || !member_q[j]))));
       end
       if (f_past_q && f_served_q[k])

@@ -9,7 +9,7 @@ module pen_dma_read
   import pen_nic_pkg::*;
 #(
   parameter int unsigned CLIENTS = 2,
-  parameter int unsigned OPEN = 16                       // bursts under way, at most; a power of two
+  parameter int unsigned OPEN = 16                       // bursts behind the one whose words come, at most; a power of two
 ) (
   input  logic                        clk_i,
   input  logic                        rst_i,
@@ -53,8 +53,8 @@ module pen_dma_read
   logic [CLIENTS-1:0] active;
   address_t           address;
   client_t            client;
-  burst_t             burst, now;
-  logic               open_ready, open_valid, ends;
+  burst_t             burst, coming, now_q;     // that is asked for; the next one; that whose words come
+  logic               open_ready, coming_valid, begins, now_valid_q, ends;
   logic [$clog2(OPEN):0] open_count;
 
   pen_dma_requests #(.CLIENTS(CLIENTS), .WHOLE(1)) u_requests (
@@ -100,48 +100,53 @@ module pen_dma_read
   pen_fifo #(.WIDTH($bits(burst_t)), .DEPTH(OPEN)) u_open (
     .clk_i, .rst_i,
     .valid_i(asked), .ready_o(open_ready), .data_i(burst),
-    .valid_o(open_valid), .ready_i(ends), .data_o(now), .count_o(open_count)
+    .valid_o(coming_valid), .ready_i(begins), .data_o(coming), .count_o(open_count)
   );
 
-  logic               first_q, pause_q, taken, fails;
-  logic [7:0]         left_q, left;
-  logic [2:0]         offset;
+  logic               pause_q, taken, fails;
+  logic [7:0]         left_q;
+  logic [2:0]         offset_q;
   logic [3:0]         lanes, moved;
   logic [CLIENTS-1:0] error_q;                  // something of the client's request was refused by the bus
   dma_beat_t          beat;
 
-  assign left           = first_q ? now.bytes : left_q;
-  assign offset         = first_q ? now.offset : '0;
-  assign lanes          = 4'd8 - {1'b0, offset};
-  assign m_axi_rready_o = open_valid && !now.refused && !pause_q;
-  assign taken          = open_valid && !pause_q && (now.refused || m_axi_rvalid_i);
-  assign fails          = now.refused || m_axi_rresp_i[1];
-  assign moved          = left > 8'(lanes) ? lanes : left[3:0];
-  assign ends           = taken && (now.refused || left == 8'(moved));
+  assign begins         = coming_valid && (!now_valid_q || ends);
+  assign lanes          = 4'd8 - {1'b0, offset_q};
+  assign m_axi_rready_o = now_valid_q && !now_q.refused && !pause_q;
+  assign taken          = now_valid_q && !pause_q && (now_q.refused || m_axi_rvalid_i);
+  assign fails          = now_q.refused || m_axi_rresp_i[1];
+  assign moved          = left_q > 8'(lanes) ? lanes : left_q[3:0];
+  assign ends           = taken && (now_q.refused || left_q == 8'(moved));
 
   always_comb begin
     beat.data   = m_axi_rdata_i;
-    beat.offset = offset;
+    beat.offset = offset_q;
     beat.count  = moved;
-    beat.error  = fails || error_q[now.client];
-    beat.last   = ends && now.last;
-    beat.mark   = now.mark;
+    beat.error  = fails || error_q[now_q.client];
+    beat.last   = ends && now_q.last;
+    beat.mark   = now_q.mark;
   end
 
   always_ff @(posedge clk_i) begin
     beat_o       <= beat;
     beat_valid_o <= '0;
-    pause_q      <= taken && beat.last && now.mark;
+    pause_q      <= taken && beat.last && now_q.mark;
     if (taken) begin
-      beat_valid_o[now.client] <= 1'b1;
-      first_q <= ends;
-      left_q  <= left - 8'(moved);
-      error_q[now.client] <= beat.error && !beat.last;
+      beat_valid_o[now_q.client] <= 1'b1;
+      offset_q <= '0;
+      left_q   <= left_q - 8'(moved);
+      error_q[now_q.client] <= beat.error && !beat.last;
+    end
+    now_valid_q <= begins || (now_valid_q && !ends);
+    if (begins) begin
+      now_q    <= coming;
+      offset_q <= coming.offset;
+      left_q   <= coming.bytes;
     end
     if (rst_i) begin
       beat_valid_o <= '0;
       pause_q      <= 1'b0;
-      first_q      <= 1'b1;
+      now_valid_q  <= 1'b0;
       error_q      <= '0;
     end
   end

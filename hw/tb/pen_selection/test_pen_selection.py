@@ -29,25 +29,34 @@ class Bench:
             await RisingEdge(dut.clk_i)
         dut.rst_i.value = 0
 
-    async def offer(self, enable, may_send):
-        """What is served of these classes; what may not send lacks one of the three reasons, or more."""
+    async def offer(self, enable, may_send, members=None):
+        """What is served of these classes; what may not send lacks one of the three reasons, or more.
+
+        Members that are set meanwhile act from the next cycle on.
+        """
         dut = self.dut
         ready, fits, credit = (may_send | random.getrandbits(8) for _ in range(3))
         credit &= ~(ready & fits & credit & ~may_send)
         dut.enable_i.value, dut.ready_i.value, dut.fits_i.value, dut.credit_i.value = enable, ready, fits, credit
+        if members is not None:
+            dut.round_robin_i.value = members
         await FallingEdge(dut.clk_i)
         served = dut.class_o.value.to_unsigned() if dut.grant_o.value else None
         await RisingEdge(dut.clk_i)
         expected = served_first(may_send, self.members, self.last) if enable and may_send else None
         assert served == expected, (enable, may_send, self.members, self.last)
+        was_member = served is not None and self.members >> served & 1
+        if was_member:
+            self.last = served
+        if members is not None:
+            self.members = members
         if served is not None:
-            if self.members >> served & 1:
-                self.last = served
+            await self.pause()
             await self.pause()
         return served
 
     async def pause(self, members=None):
-        """A cycle without a frame, as they follow every grant; members act from the next one on."""
+        """A cycle without a frame, as two and more follow every grant; members act from the next one on."""
         self.dut.enable_i.value = 0
         if members is not None:
             self.dut.round_robin_i.value = self.members = members
@@ -77,7 +86,8 @@ async def members_take_turns(dut):
         if random.random() < 0.05:
             await bench.pause(random.choice([0, 0xFF, random.getrandbits(8)]))
         may_send = random.getrandbits(8) & random.choice([0xFF, random.getrandbits(8)])
-        await bench.offer(int(random.random() < 0.8), may_send)
+        members = random.getrandbits(8) if random.random() < 0.05 else None
+        await bench.offer(int(random.random() < 0.8), may_send, members)
 
 
 def test_pen_selection():
