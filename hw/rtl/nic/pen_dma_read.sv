@@ -152,5 +152,5 @@ module pen_dma_read
   end
 
   logic unused;
-  assign unused = &{1'b0, active, open_count, burst_last, strobe, m_axi_rlast_i, m_axi_rresp_i[0]};
+  assign unused = &{1'b0, now_q, active, open_count, burst_last, strobe, m_axi_rlast_i, m_axi_rresp_i[0]};
 endmodule

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.hardware.boards import Board
-from penstock.hardware.synth import MAP_ECP5, yosys
+from penstock.hardware.synth import flat_ecp5, yosys
 from penstock.hardware.tools import ToolError, package_folder, run
 
 CELLS = {  # what is reported of the FPGA, under names that say what it is
@@ -77,9 +77,7 @@ def _synthesize(board: Board, folder: Path, files: Iterable[Path]) -> dict[str, 
     yosys(
         folder,
         f"read_slang --threads 1 --top {board.top} -D SYNTHESIS {names}",
-        f"hierarchy -check -top {board.top}",
-        MAP_ECP5,
-        f"synth_ecp5 -top {board.top}",
+        *flat_ecp5(board.top),
         "write_json board.json",
     )
     top = json.loads((folder / "board.json").read_text())["modules"][board.top]

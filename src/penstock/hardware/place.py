@@ -13,7 +13,7 @@ from typing import Any
 from penstock.hardware.lint import TOP
 from penstock.hardware.pins import CONSTRAINTS, put_between_pins
 from penstock.hardware.registers import files_of
-from penstock.hardware.synth import MAP_ECP5, yosys
+from penstock.hardware.synth import flat_ecp5, yosys
 from penstock.hardware.tools import ToolError, run
 
 GOAL_MHZ = 125.0
@@ -75,9 +75,7 @@ def place_seeds(
         yosys(
             folder,
             f"read_slang --threads 1 --top {top}{settings} -D SYNTHESIS {' '.join(path.name for path in files)}",
-            f"hierarchy -check -top {top}",
-            MAP_ECP5,
-            f"synth_ecp5 -top {top}",
+            *flat_ecp5(top),
             "write_json alone.json",
         )
         netlist = json.loads((folder / "alone.json").read_text())

@@ -36,6 +36,23 @@ def _map_twice(wire: str) -> str:
 
 # Placed in a device that is a third full, a wire takes 600 ps and more, twice what Yosys has ABC take it for.
 MAP_ECP5 = _map_twice("-W,600")
+# Mapped by itself: ABC saves LUTs wherever a way is not the longest of a design, and this one's wires are long.
+ALONE = "pen_selection"
+
+
+def flat_ecp5(top: str) -> list[str]:
+    """The commands of Yosys that map a design as one module, to be placed and routed."""
+    return [
+        f"hierarchy -check -top {top}",
+        f"setattr -mod -set keep_hierarchy 1 {ALONE}*",
+        MAP_ECP5,
+        f"synth_ecp5 -top {top}",
+        "setattr -mod -unset keep_hierarchy *",
+        "flatten",
+        "clean",
+    ]
+
+
 # Modules that only join others: their parts are reported one by one.
 COMPOSED = ("pen_ingress", "pen_buffer", "pen_egress_port", "pen_clock", "pen_nic_port")
 
