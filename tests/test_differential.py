@@ -46,7 +46,8 @@ FEW_FRAMES = 100  # in which a planted fault is found and made small sooner
 Plant = Callable[[SwitchConfig], SwitchConfig]
 
 
-@pytest.mark.parametrize("seed", range(10))
+# More of them are the runner `differential`.
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("ports", [2, PORTS])
 def test_equal(ports: int, seed: int) -> None:
     scenario = draw(seed, ports, FRAMES)
