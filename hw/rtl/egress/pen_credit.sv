@@ -67,7 +67,7 @@ module pen_credit
   logic    selected_q, gap_q;                    // the count begins a cycle late, as the length comes from far
   length_t length_q;
   class_t  class_q;
-  logic [CLASSES-1:0] of_class_q;                // the same, a bit for each class: it comes into many sums
+  logic [CLASSES-1:0] transmits_q;               // bit k: a frame of class k is transmitted; it comes into many sums
   length_t count_q;                              // cycles still to come
   logic    ends;                                 // the last cycle of the transmission
 
@@ -83,10 +83,11 @@ module pen_credit
     gap_q      <= count_gap_i;
     if (selected_q) count_q <= length_q + (PREAMBLE_BYTES - 4) + (gap_q ? GAP_BYTES : '0);
     else count_q <= count_q - 1'b1;
+    if (rst_i || ends) transmits_q <= '0;
+    else if (grant_i) transmits_q <= CLASSES'(1) << grant_class_i;
     if (grant_i) begin
-      class_q    <= grant_class_i;
-      of_class_q <= CLASSES'(1) << grant_class_i;
-      fresh_q    <= write_i && write_class_i == grant_class_i;
+      class_q <= grant_class_i;
+      fresh_q <= write_i && write_class_i == grant_class_i;
     end
   end
 
@@ -97,24 +98,23 @@ module pen_credit
 
   for (genvar k = 0; k < CLASSES; k++) begin : gen_class
     logic [RATE_W:0] slope_q;
-    logic            write, transmits, twice, negative, idles, zero;
+    logic            write, twice, negative, idles, zero;
     logic            ready_q;                    // !negative, in a flip-flop of its own for the way to the selection
     credit_t         change;
 
     assign write     = write_i && write_class_i == class_t'(k);
-    assign transmits = sending && of_class_q[k];
     assign twice     = selected_i && !fresh_q;
     assign negative  = credit_q[k][CREDIT_W-1];
     assign idles     = open_i[k] && (negative || (waiting_i[k] && !credit_q[k][CREDIT_W-2]));
 
     // The slope less none, one or two times 2^RATE_W.
     assign change[RATE_W-1:0]          = slope_q[RATE_W-1:0];
-    assign change[RATE_W]              = slope_q[RATE_W] ^ (transmits && !twice);
-    assign change[CREDIT_W-1:RATE_W+1] = {(CREDIT_W - RATE_W - 1) {transmits && (twice || !slope_q[RATE_W])}};
+    assign change[RATE_W]              = slope_q[RATE_W] ^ (transmits_q[k] && !twice);
+    assign change[CREDIT_W-1:RATE_W+1] = {(CREDIT_W - RATE_W - 1) {transmits_q[k] && (twice || !slope_q[RATE_W])}};
     assign next[k]                     = credit_q[k] + change;
 
     assign zero = write || !enable_q[k]
-        || (!transmits && !waiting_i[k] && (!negative || (open_i[k] && !next[k][CREDIT_W-1])));
+        || (!transmits_q[k] && !waiting_i[k] && (!negative || (open_i[k] && !next[k][CREDIT_W-1])));
 
     always_ff @(posedge clk_i) begin
       if (rst_i) enable_q[k] <= 1'b0;
@@ -123,7 +123,7 @@ module pen_credit
       if (rst_i || zero) begin
         credit_q[k] <= '0;
         ready_q     <= 1'b1;
-      end else if (transmits || idles) begin
+      end else if (transmits_q[k] || idles) begin
         credit_q[k] <= next[k];
         ready_q     <= !next[k][CREDIT_W-1];
       end
@@ -134,7 +134,7 @@ module pen_credit
   end
 
   assign idle_o    = moving == '0 && !sending;
-  assign sending_o = sending ? of_class_q : '0;
+  assign sending_o = transmits_q;
 
   // --- observation -------------------------------------------------------------------------------------------------
   // Credit is highest when a frame is selected and lowest when its transmission ends. What it was is held and goes past
@@ -299,7 +299,7 @@ module pen_credit
   always_comb begin
     if (f_started_q && !rst_i) begin
       assert (gen_class[F_CLASS].ready_q == !f_credit[CREDIT_W-1]);
-      if (f_grant_q || sending) assert (of_class_q == CLASSES'(1) << class_q);
+      assert (transmits_q == (sending ? CLASSES'(1) << class_q : '0));
       // How the transmission and the time until the next selection belong together.
       assert (!selected_i || (!sending_q && f_busy_q == '0));
       assert (!selected_q || (sending_q && gap_q == count_gap_i));
