@@ -42,6 +42,7 @@ buffer/pen_references.sv
 buffer/pen_admission.sv
 buffer/pen_buffer.sv
 egress/pen_credit.sv
+egress/pen_credit_extremes.sv
 egress/pen_credit_config.sv
 egress/pen_overruns.sv
 egress/pen_gate_pkg.sv

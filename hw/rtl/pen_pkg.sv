@@ -84,6 +84,16 @@ package pen_pkg;
     R_TAG_REMOVE = 2'd2               // it has one
   } r_tag_e;
 
+  // Credit of a class, in whole bits, where it may be an extreme or is read.
+  localparam int unsigned CREDIT_BITS_W = 24;
+  typedef enum logic [1:0] {CREDIT_LOW, CREDIT_HIGH, CREDIT_READ} credit_sample_e;
+  typedef struct packed {
+    logic                     valid;
+    credit_sample_e           kind;
+    class_t                   traffic_class;
+    logic [CREDIT_BITS_W-1:0] bits;   // signed
+  } credit_sample_t;
+
   // What an egress port changes of a frame.
   typedef struct packed {
     r_tag_e r_tag;

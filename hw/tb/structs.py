@@ -16,6 +16,7 @@ STRUCTS: dict[str, list[tuple[str, int] | tuple[str, int, int]]] = {
     ],
     "store_read": [("valid", 1), ("cell_index", 12), ("word", 4)],
     "store_data": [("valid", 1), ("port", 3), ("data", 64), ("next_cell", 12), ("label_of", 90)],
+    "credit_sample": [("valid", 1), ("kind", 2), ("traffic_class", 3), ("bits", 24)],
     "edit": [("r_tag", 2), ("tag", 2)],
     "correction": [("is_due", 1), ("is_carried", 1), ("cycles", 30)],
     "label": [

@@ -27,8 +27,6 @@ module pen_credit
 ) (
   input  logic               clk_i,
   input  logic               rst_i,
-  input  logic               init_busy_i,
-  input  init_index_t        init_index_i,
   input  logic               write_i,            // settings of a class; its credit becomes zero
   input  class_t             write_class_i,
   input  logic               write_enable_i,
@@ -43,24 +41,22 @@ module pen_credit
   output logic [CLASSES-1:0] ready_o,            // credit is not negative
   output logic               idle_o,             // no credit changes before a gate does
   output logic [CLASSES-1:0] sending_o,          // bit k: a frame of class k is being transmitted
-  // Observation: highest and lowest credit, in whole bits, and what it was a cycle ago
-  input  logic               read_i,             // held until ack_o
-  input  logic               clear_i,            // with read_i: highest and lowest start anew
-  input  logic [1:0]         read_which_i,       // 0 of a cycle ago, 1 highest, 2 lowest
+  // What is observed, see pen_credit_extremes
+  input  logic               read_i,             // a sample is wanted; until one is taken
   input  class_t             read_class_i,
-  output logic               ack_o,
-  output logic [31:0]        data_o              // signed; zero without ack_o
+  output credit_sample_t     sample_o,
+  input  logic               sample_ready_i      // every 16 cycles or more often
 );
   localparam int unsigned BITS_W = CREDIT_W - FRACTION_W;
   localparam length_t PREAMBLE_BYTES = 8;
   localparam length_t GAP_BYTES = 12;
-  if (RATE_W <= FRACTION_W || CREDIT_W < RATE_W + 4 || BITS_W > 32) begin : gen_check
+  if (RATE_W <= FRACTION_W || CREDIT_W < RATE_W + 4 || BITS_W > CREDIT_BITS_W) begin : gen_check
     $fatal(1, "pen_credit: RATE_W must be above FRACTION_W, CREDIT_W RATE_W + 4 or more; are %0d, %0d, %0d (%m)",
            RATE_W, FRACTION_W, CREDIT_W);
   end
 
   typedef logic signed [CREDIT_W-1:0] credit_t;
-  typedef logic signed [BITS_W-1:0]   bits_t;
+  typedef logic signed [BITS_W-1:0]   bits_t;    // whole ones
 
   // --- transmission ------------------------------------------------------------------------------------------------
   logic    sending_q, sending, fresh_q;          // fresh: its credit was set to zero in the cycle of the selection
@@ -137,116 +133,72 @@ module pen_credit
   assign sending_o = transmits_q;
 
   // --- observation -------------------------------------------------------------------------------------------------
-  // Credit is highest when a frame is selected and lowest when its transmission ends. What it was is held and goes past
-  // the extreme of its class in parts of three bits, the highest first: as long as both are the same it does not matter
-  // which is kept, and the first difference says which is. A pass takes PARTS cycles, and so does a read, of what
-  // credit was a cycle ago; the shortest frame leaves room for the passes of its begin and end and for a read. What a
-  // pass is of stands in registers when it begins, and moves on by a part in each of its cycles.
+  // Credit is highest when a frame is selected and lowest when its transmission has ended.
   //
-  //   cycle        | x    | x+1     | x+2                            | x+3, or when the pass before is over
-  //   ends         | 1    |         | what is left is in before_q    | its pass begins
-  //   grant_i      | 1    | what it was is in before_q, or held there for a cycle if x+2 of an end is now
-  localparam int unsigned PART_W = 3;            // what three read ports of a LUTRAM give
-  localparam int unsigned PARTS = (BITS_W + PART_W - 1) / PART_W;
-  localparam int unsigned INDEX_W = $clog2(PARTS);
-  typedef logic [PARTS-1:0][PART_W-1:0] parts_t;
-  typedef logic [PART_W-1:0] part_t;
-  typedef enum logic [1:0] {LOW, HIGH, READ} pass_e;
-
+  //   cycle        | x    | x+1                                   | x+2                          | x+3
+  //   ends         | 1    |                                       | what is left is in before_q  | is the sample
+  //   grant_i      | 1    | what there was is in before_q; stays  |
+  //                       | there until it can be the sample      |
+  //
+  // That of an end finds at most one of a read before it, which gives way and is made anew.
   bits_t [CLASSES-1:0] before_q;                 // of each class in the cycle before
-  bits_t             looked;
-  parts_t            low_q, high_q, passing_q;
-  part_t [PARTS-2:0] answer_q;                   // but for the last part
-  class_t            look_class, low_class_q, high_class_q, address_q;
-  logic [2:1]        ended_q;                    // a transmission, so many cycles before
-  logic              late_q;                     // the class that was selected is looked at a cycle late
-  logic              low_pending_q, high_pending_q, clear_q;
-  logic [1:0]        which_q;                    // what is read
-  pass_e             pass_q;
-  logic              take, busy_q, first_q, last, decided_q, keeps_q;  // keeps: the stored one
-  logic [INDEX_W-1:0] index_q;
-  logic               of_low_q, keeps;
-  part_t              sign, candidate, stored, extreme, answer;
+  bits_t [CLASSES-1:0] looked_q;                 // of the class of the sample, the others are zero
+  logic                valid_q;
+  credit_sample_e      kind_q;
+  class_t              look_class, looked_class_q, low_class_q;
+  logic [2:1]          ended_q;                  // a transmission, so many cycles before
+  logic                low, high, reads;         // what is looked at
+  logic                due, late_q;              // the class that was selected has not been looked at yet
 
-  assign look_class = ended_q[2] ? low_class_q : selected_i || late_q ? class_q : read_class_i;
-  assign looked     = before_q[look_class];
-  assign take       = read_i && !busy_q && !low_pending_q && !high_pending_q && !grant_i && !selected_i && !late_q
-                      && !ends && ended_q == '0 && !ack_o;
-  assign last       = index_q == '0;
-
-  // The lowest are kept inverted, so that one comparison serves both.
-  assign candidate = passing_q[PARTS-1] ^ {PART_W{of_low_q}};
-
-  always_comb begin
-    sign    = {first_q, {(PART_W - 1) {1'b0}}};      // the first bit is that
-    keeps   = decided_q ? keeps_q : (candidate ^ sign) <= (stored ^ sign);
-    extreme = keeps ? stored : candidate;
-    answer  = (which_q == 2'd0 ? candidate : extreme) ^ {PART_W{of_low_q}};
-  end
-
-  pen_lutram_1r1w #(.WIDTH(PART_W), .DEPTH(2 * CLASSES << INDEX_W)) u_extremes (
-    .clk_i,
-    .write_i     (init_busy_i || (busy_q && !(pass_q == READ && which_q == 2'd0))),
-    .write_addr_i(init_busy_i ? init_index_i[INDEX_W+3:0] : {!of_low_q, address_q, index_q}),
-    .write_data_i(init_busy_i ? {PART_W{!init_index_i[INDEX_W+3]}}
-                  : pass_q == READ && clear_q ? {PART_W{of_low_q}} : extreme),
-    .read_addr_i ({!of_low_q, address_q, index_q}),
-    .read_data_o (stored)
-  );
+  assign low        = ended_q[2];
+  assign due        = selected_i || late_q;
+  assign high       = due && !low && (!valid_q || sample_ready_i);
+  assign reads      = read_i && !low && !due && !valid_q;
+  assign look_class = low ? low_class_q : due ? class_q : read_class_i;
 
   always_ff @(posedge clk_i) begin
-    if (!(ended_q[2] && selected_i)) begin
+    if (ends) low_class_q <= class_q;
+    if (!due || high) begin
       for (int unsigned k = 0; k < CLASSES; k++) before_q[k] <= credit_q[k][CREDIT_W-1:FRACTION_W];
     end
-    if (ends) low_class_q <= class_q;
-    if (ended_q[2]) low_q <= (PARTS * PART_W)'(looked);
-    if (late_q || (selected_i && !ended_q[2])) begin
-      high_q       <= (PARTS * PART_W)'(looked);
-      high_class_q <= class_q;
+    if (low || high || reads) begin
+      for (int unsigned k = 0; k < CLASSES; k++) looked_q[k] <= look_class == class_t'(k) ? before_q[k] : '0;
+      kind_q         <= low ? CREDIT_LOW : high ? CREDIT_HIGH : CREDIT_READ;
+      looked_class_q <= look_class;
     end
-    if (take) begin
-      which_q <= read_which_i;
-      clear_q <= clear_i;
-    end
-    if (!busy_q) begin
-      pass_q    <= low_pending_q ? LOW : high_pending_q ? HIGH : READ;
-      of_low_q  <= low_pending_q || (!high_pending_q && read_which_i == 2'd2);
-      address_q <= low_pending_q ? low_class_q : high_pending_q ? high_class_q : read_class_i;
-    end
-    passing_q <= busy_q ? {passing_q[PARTS-2:0], PART_W'(0)}
-                 : low_pending_q ? low_q : high_pending_q ? high_q : (PARTS * PART_W)'(looked);
-    first_q   <= !busy_q;
-    index_q   <= busy_q ? index_q - 1'b1 : INDEX_W'(PARTS - 1);
-    decided_q <= busy_q && (decided_q || candidate != stored);
-    keeps_q   <= keeps;
-    answer_q  <= {answer_q[PARTS-3:0], answer};
-    data_o    <= busy_q && last && pass_q == READ ? 32'($signed({answer_q, answer})) : '0;
     if (rst_i) begin
-      ended_q        <= '0;
-      late_q         <= 1'b0;
-      low_pending_q  <= 1'b0;
-      high_pending_q <= 1'b0;
-      busy_q         <= 1'b0;
-      ack_o          <= 1'b0;
+      ended_q <= '0;
+      late_q  <= 1'b0;
+      valid_q <= 1'b0;
     end else begin
-      ended_q        <= {ended_q[1], ends};
-      late_q         <= ended_q[2] && selected_i;
-      low_pending_q  <= (ended_q[2] && looked[BITS_W-1]) || (low_pending_q && !(busy_q && last && pass_q == LOW));
-      high_pending_q <= late_q || (selected_i && !ended_q[2])
-                        || (high_pending_q && !(busy_q && last && pass_q == HIGH));
-      busy_q         <= busy_q ? !last : low_pending_q || high_pending_q || take;
-      ack_o          <= busy_q && last && pass_q == READ;
+      ended_q <= {ended_q[1], ends};
+      late_q  <= due && !high;
+      valid_q <= low || high || reads || (valid_q && !sample_ready_i);
     end
   end
 
-  logic unused;
-  assign unused = &{1'b0, init_index_i};
+  always_comb begin
+    sample_o = '{valid: valid_q, kind: kind_q, traffic_class: looked_class_q, bits: '0};
+    for (int unsigned k = 0; k < CLASSES; k++) sample_o.bits |= CREDIT_BITS_W'($signed(looked_q[k]));
+  end
+
+`ifndef SYNTHESIS
+`ifndef FORMAL
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert (!(low && (late_q || (valid_q && kind_q != CREDIT_READ && !sample_ready_i))));
+      assert (!(selected_i && late_q));
+    end
+  end
+`endif
+`endif
 
 `ifdef FORMAL
   // Contract, for frames of F_SHORTEST to F_LONGEST bytes, a class being set while nothing is sent: 1. credit never
   // falls below what the longest transmission costs; 2. where the gate is open and the class goes before all others,
   // credit never rises above what it gains while the longest frame of another class passes, given that it gains less in
-  // the gap than a transmission takes (idleSlope is half the rate or less).
+  // the gap than a transmission takes (idleSlope is half the rate or less); 3. each selection and each end has a sample
+  // that is taken, given that none waits for more than F_WAIT cycles, which fits into the shortest transmission.
   localparam length_t F_LONGEST  = 8;
   localparam length_t F_SHORTEST = 4;
   localparam int unsigned F_WIRE = 32'(F_LONGEST) + 20;
@@ -290,6 +242,34 @@ module pen_credit
   // What is still to come, also before the count has begun.
   length_t f_count;
   assign f_count = selected_q ? length_q + (PREAMBLE_BYTES - 3) + (gap_q ? GAP_BYTES : '0) : count_q;
+
+  // 3. What was looked at is taken before the next look, which is told by the cycles since the selection and the end.
+  localparam logic [2:0] F_WAIT = 3'd3;
+  logic [2:0] f_waited_q;                        // by the sample
+  logic [3:0] f_begun_q, f_ended_q;              // cycles since the last selected_i, and since the last look at an end
+  always_ff @(posedge clk_i) begin
+    f_waited_q <= rst_i || !valid_q || sample_ready_i ? '0 : f_waited_q + 1'b1;
+    f_begun_q  <= rst_i ? '1 : selected_i ? '0 : f_begun_q != '1 ? f_begun_q + 1'b1 : f_begun_q;
+    f_ended_q  <= rst_i ? '1 : low ? '0 : f_ended_q != '1 ? f_ended_q + 1'b1 : f_ended_q;
+  end
+  always_comb begin
+    assume (!valid_q || sample_ready_i || f_waited_q < F_WAIT);
+    if (f_started_q && !rst_i) begin
+      assert (!low || (!late_q && (!valid_q || sample_ready_i || kind_q == CREDIT_READ)));
+      assert (!selected_i || !late_q);
+      // What makes it hold.
+      assert (!valid_q || kind_q inside {CREDIT_LOW, CREDIT_HIGH, CREDIT_READ});
+      assert (f_waited_q <= F_WAIT && (valid_q || f_waited_q == '0));
+      assert (!late_q || (valid_q && 4'(f_waited_q) >= f_begun_q));
+      assert (!(valid_q && kind_q == CREDIT_HIGH) || f_begun_q <= 4'(f_waited_q) + 4'(F_WAIT) + 4'd1);
+      assert (!(valid_q && kind_q == CREDIT_LOW) || f_ended_q <= 4'(f_waited_q));
+      assert (!sending_q || 11'(f_begun_q) + f_count >= 11'(F_SHORTEST) + 11'd5 || f_begun_q == '1);
+      assert (!ended_q[1] || (f_begun_q >= 4'd10 && !sending_q && !selected_i));
+      assert (!ended_q[2] || (f_begun_q >= 4'd11 && !sending_q));
+      assert (6'(f_begun_q) + f_busy_q >= 6'd15);
+      assert (!(sending_q || ended_q != '0) || f_ended_q >= f_begun_q);
+    end
+  end
 
   // The gap setting holds still.
   logic f_gap_q;

@@ -42,12 +42,14 @@ module pen_egress_port
   input  logic          count_gap_i,
   input  logic [CLASSES-1:0] round_robin_i,  // classes that take turns, see pen_selection
   // What is observed, per class
-  input  logic          status_read_i,  // held until status_ack_o
-  input  logic          status_clear_i,
-  input  logic [1:0]    status_which_i, // 0 to 2: credit now, highest, lowest; 3: overruns
-  input  class_t        status_class_i,
-  output logic          status_ack_o,
-  output logic [31:0]   status_data_o,  // zero without status_ack_o
+  input  class_t         status_class_i,
+  input  logic           status_clear_i,
+  input  logic           overruns_read_i, // held until overruns_ack_o
+  output logic           overruns_ack_o,
+  output logic [15:0]    overruns_data_o, // zero without overruns_ack_o
+  input  logic           credit_read_i,   // see pen_credit
+  output credit_sample_t credit_sample_o,
+  input  logic           credit_sample_ready_i,
   output store_read_t   store_read_o,   // valid in the port's turn only
   input  store_data_t   store_data_i,
   output release_t      release_o,      // valid in the port's turn only
@@ -107,7 +109,7 @@ module pen_egress_port
   assign popped_slot    = f_queue_q.popped_slot;
   assign expired_valid  = f_queue_q.expired_valid;
   assign expired_reason = f_queue_q.expired_reason;
-  assign {status_ack_o, status_data_o, waiting, credit, sending, queue_idle, credit_idle} = '0;
+  assign {overruns_ack_o, overruns_data_o, credit_sample_o, waiting, credit, sending, queue_idle, credit_idle} = '0;
 `else
   pen_queue #(.PORTS(PORTS), .CELLS(CELLS), .PORT(PORT), .LATE(LATE)) u_queue (
     .clk_i,
@@ -137,15 +139,9 @@ module pen_egress_port
     .idle_o          (queue_idle)
   );
 
-  logic        credit_ack, overruns_ack;
-  logic [31:0] credit_data;
-  logic [15:0] overruns_data;
-
   pen_credit u_credit (
     .clk_i,
     .rst_i,
-    .init_busy_i,
-    .init_index_i,
     .write_i           (credit_write_i),
     .write_class_i     (credit_write_class_i),
     .write_enable_i    (credit_write_enable_i),
@@ -160,12 +156,10 @@ module pen_egress_port
     .ready_o           (credit),
     .sending_o         (sending),
     .idle_o            (credit_idle),
-    .read_i            (status_read_i && status_which_i != 2'd3),
-    .clear_i           (status_clear_i),
-    .read_which_i      (status_which_i),
+    .read_i            (credit_read_i),
     .read_class_i      (status_class_i),
-    .ack_o             (credit_ack),
-    .data_o            (credit_data)
+    .sample_o          (credit_sample_o),
+    .sample_ready_i    (credit_sample_ready_i)
   );
 
   pen_overruns u_overruns (
@@ -175,15 +169,12 @@ module pen_egress_port
     .init_index_i,
     .open_i,
     .sending_i   (sending),
-    .read_i      (status_read_i && status_which_i == 2'd3),
+    .read_i      (overruns_read_i),
     .clear_i     (status_clear_i),
     .read_class_i(status_class_i),
-    .ack_o       (overruns_ack),
-    .data_o      (overruns_data)
+    .ack_o       (overruns_ack_o),
+    .data_o      (overruns_data_o)
   );
-
-  assign status_ack_o  = credit_ack || overruns_ack;
-  assign status_data_o = credit_data | 32'(overruns_data);
 `endif
 
   pen_egress_reader #(.PORTS(PORTS), .CELLS(CELLS), .PORT(PORT)) u_reader (

@@ -821,18 +821,21 @@ module pen_nic_port
     .chain_next_o (chain_next)
   );
 
-  logic             egress_idle, port_clear;
-  logic [TURNS-1:0] port_read, port_ack;
-  logic [1:0]       port_which;
-  class_t           port_class;
-  logic [TURNS-1:0][31:0] port_data;
+  logic             egress_idle, status_clear;
+  class_t           status_class;
+  logic [TURNS-1:0] overruns_read, overruns_ack, credit_read;
+  logic [TURNS-1:0][15:0] overruns_data;
+  credit_sample_t   credit_sample;
+  logic             credit_sample_read, credit_sample_ready, credit_ack;
+  logic [1:0]       credit_which;
+  logic [31:0]      credit_data;
   long_cycle_t      late_cycle_q;
   logic             stream_valid, stream_last, stream_user, stamped, stamp_ready;  // of a port that is a host's
   logic [7:0]       stamp_tag;
   logic [7:0]       stream_data;
   always_ff @(posedge clk_i) late_cycle_q <= time_ns_i[32:3];
-  assign port_ack[1]  = port_read[1];
-  assign port_data[1] = '0;
+  assign overruns_ack[1]  = overruns_read[1] || credit_read[1];  // of a port that there is not
+  assign overruns_data[1] = '0;
 
   pen_egress_port #(.PORTS(LISTS), .CELLS(CELLS), .PORT(0), .FCS(1), .LATE(1)) u_port (
     .clk_i,
@@ -856,12 +859,14 @@ module pen_nic_port
     .credit_write_idle_slope_i(credit_idle_slope_q),
     .count_gap_i              (egress_config.cbs_count_gap),
     .round_robin_i            (egress_config.round_robin),
-    .status_read_i            (port_read[0]),
-    .status_clear_i           (port_clear),
-    .status_which_i           (port_which),
-    .status_class_i           (port_class),
-    .status_ack_o             (port_ack[0]),
-    .status_data_o            (port_data[0]),
+    .status_class_i           (status_class),
+    .status_clear_i           (status_clear),
+    .overruns_read_i          (overruns_read[0]),
+    .overruns_ack_o           (overruns_ack[0]),
+    .overruns_data_o          (overruns_data[0]),
+    .credit_read_i            (credit_sample_read),
+    .credit_sample_o          (credit_sample),
+    .credit_sample_ready_i    (credit_sample_ready),
     .store_read_o             (store_read),
     .store_data_i             (store_data),
     .release_o                (released),
@@ -883,6 +888,22 @@ module pen_nic_port
     .idle_o                   (egress_idle)
   );
 
+  pen_credit_extremes #(.PORTS(1)) u_credit_extremes (
+    .clk_i,
+    .rst_i,
+    .init_busy_i   (init_busy_q),
+    .init_index_i  (init_index_q),
+    .turn_i        ('0),
+    .sample_read_o (credit_sample_read),
+    .sample_i      (credit_sample),
+    .sample_ready_o(credit_sample_ready),
+    .read_i        (credit_read[0]),
+    .clear_i       (status_clear),
+    .read_which_i  (credit_which),
+    .ack_o         (credit_ack),
+    .data_o        (credit_data)
+  );
+
   config_access_t status_access;
   logic           status_ack;
   logic [31:0]    status_data;
@@ -895,12 +916,15 @@ module pen_nic_port
     .addr_i        (status_access.address[10:2]),
     .ack_o         (status_ack),
     .data_o        (status_data),
-    .read_o        (port_read),
-    .clear_o       (port_clear),
-    .which_o       (port_which),
-    .class_o       (port_class),
-    .ack_i         (port_ack),
-    .data_i        (port_data),
+    .overruns_read_o(overruns_read),
+    .credit_read_o  (credit_read),
+    .clear_o        (status_clear),
+    .credit_which_o (credit_which),
+    .class_o        (status_class),
+    .overruns_ack_i (overruns_ack),
+    .overruns_data_i(overruns_data),
+    .credit_ack_i   (credit_ack),
+    .credit_data_i  (credit_data),
     .gate_read_o   (gate_read),
     .gate_port_o   (gate_port),
     .gate_ready_i  (gate_ready),

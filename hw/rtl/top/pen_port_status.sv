@@ -15,12 +15,15 @@ module pen_port_status
   output logic                   ack_o,
   output logic [31:0]            data_o,
   // The ports
-  output logic [PORTS-1:0]       read_o,         // held until ack_i
+  output logic [PORTS-1:0]       overruns_read_o, // held until its ack
+  output logic [PORTS-1:0]       credit_read_o,   // held until credit_ack_i
   output logic                   clear_o,
-  output logic [1:0]             which_o,
+  output logic [1:0]             credit_which_o,  // 0 now, 1 highest, 2 lowest
   output class_t                 class_o,
-  input  logic [PORTS-1:0]       ack_i,
-  input  logic [PORTS-1:0][31:0] data_i,         // zero without ack_i
+  input  logic [PORTS-1:0]       overruns_ack_i,
+  input  logic [PORTS-1:0][15:0] overruns_data_i, // zero without its ack
+  input  logic                   credit_ack_i,
+  input  logic [31:0]            credit_data_i,   // zero without credit_ack_i
   // The gate lists
   output logic                   gate_read_o,    // held until gate_ready_i
   output port_t                  gate_port_o,
@@ -36,7 +39,7 @@ module pen_port_status
 );
   typedef enum logic [1:0] {IDLE, ASK, ANSWER} state_e;
   state_e      state_q;
-  logic        write_q, of_class, absent, high, answered;
+  logic        write_q, of_class, of_credit, absent, high, answered;
   logic [5:0]  word;
   logic [31:0] data, high_q, class_data;
   logic [10:0] gates;
@@ -46,11 +49,13 @@ module pen_port_status
   assign of_class = word[5:3] != '0;             // overruns, credit, highest, lowest: eight words each
   assign high     = word == 6'h03 || word == 6'h05;
 
-  assign which_o     = 2'(word[5:3] - 3'd2);     // overruns, which come first, are 3
-  assign class_o     = word[2:0];
-  assign clear_o     = write_q;
-  assign gate_port_o = addr_i[8:6];
-  assign gate_read_o = state_q == ASK && !of_class;
+  assign of_credit   = word[5:4] != '0;
+
+  assign credit_which_o = 2'(word[5:3] - 3'd2);
+  assign class_o        = word[2:0];
+  assign clear_o        = write_q;
+  assign gate_port_o    = addr_i[8:6];
+  assign gate_read_o    = state_q == ASK && !of_class;
 
   always_comb begin
     unique case (word[2:1])
@@ -61,16 +66,17 @@ module pen_port_status
   end
 
   always_comb begin
-    class_data = '0;
+    class_data = credit_data_i;
     gates      = '0;
     for (int unsigned p = 0; p < PORTS; p++) begin
-      read_o[p] = state_q == ASK && of_class && addr_i[8:6] == port_t'(p);
-      class_data |= data_i[p];
+      overruns_read_o[p] = state_q == ASK && of_class && !of_credit && addr_i[8:6] == port_t'(p);
+      credit_read_o[p]   = state_q == ASK && of_credit && addr_i[8:6] == port_t'(p);
+      class_data |= 32'(overruns_data_i[p]);
       if (addr_i[8:6] == port_t'(p)) gates = {gate_busy_i, gate_pending_i[p], gate_running_i[p], gate_open_i[p]};
     end
   end
 
-  assign answered = of_class ? ack_i != '0 : gate_ready_i;
+  assign answered = of_class ? credit_ack_i || overruns_ack_i != '0 : gate_ready_i;
 
   always_comb begin
     unique case (word[2:0])

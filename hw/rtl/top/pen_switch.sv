@@ -107,7 +107,7 @@ module pen_switch
   end
 
   // Clocks of what can rest; their gates stand at the end.
-  logic             awake, config_clk, counters_clk, gate_config_clk;
+  logic             awake, config_clk, counters_clk, gate_config_clk, extremes_clk;
   logic [PORTS-1:0] gates_clk, egress_clk;
 
   // Registers, and the settings of each unit.
@@ -536,11 +536,16 @@ module pen_switch
   );
 
   // Queue, select, send.
-  logic [PORTS-1:0]       egress_idle, credit_write, port_read, port_ack;
-  logic [PORTS-1:0][31:0] port_data;
-  logic                   port_clear;
-  logic [1:0]             port_which;
-  class_t                 port_class;
+  logic [PORTS-1:0]           egress_idle, credit_write;
+  logic                       status_clear;
+  class_t                     status_class;
+  logic [PORTS-1:0]           overruns_read, overruns_ack;
+  logic [PORTS-1:0][15:0]     overruns_data;
+  logic [PORTS-1:0]           credit_read, credit_sample_read, credit_sample_ready;
+  credit_sample_t [PORTS-1:0] credit_sample;
+  logic [1:0]                 credit_which;
+  logic                       credit_ack;
+  logic [31:0]                credit_data;
 
   pen_credit_config #(.PORTS(PORTS)) u_credit_config (
     .clk_i(config_clk),
@@ -615,12 +620,14 @@ module pen_switch
       .credit_write_idle_slope_i(credit_idle_slope_q),
       .count_gap_i              (egress_port_config[p].cbs_count_gap),
       .round_robin_i            (egress_port_config[p].round_robin),
-      .status_read_i            (port_read[p]),
-      .status_clear_i           (port_clear),
-      .status_which_i           (port_which),
-      .status_class_i           (port_class),
-      .status_ack_o             (port_ack[p]),
-      .status_data_o            (port_data[p]),
+      .status_class_i           (status_class),
+      .status_clear_i           (status_clear),
+      .overruns_read_i          (overruns_read[p]),
+      .overruns_ack_o           (overruns_ack[p]),
+      .overruns_data_o          (overruns_data[p]),
+      .credit_read_i            (credit_sample_read[p]),
+      .credit_sample_o          (credit_sample[p]),
+      .credit_sample_ready_i    (credit_sample_ready[p]),
       .store_read_o             (store_read_of[p]),
       .store_data_i             (store_data),
       .release_o                (release_of[p]),
@@ -643,6 +650,22 @@ module pen_switch
     );
   end
 
+  pen_credit_extremes #(.PORTS(PORTS)) u_credit_extremes (
+    .clk_i(extremes_clk),
+    .rst_i,
+    .init_busy_i   (init_busy_q),
+    .init_index_i  (init_index_q),
+    .turn_i        (turn),
+    .sample_read_o (credit_sample_read),
+    .sample_i      (credit_sample),
+    .sample_ready_o(credit_sample_ready),
+    .read_i        (credit_read),
+    .clear_i       (status_clear),
+    .read_which_i  (credit_which),
+    .ack_o         (credit_ack),
+    .data_o        (credit_data)
+  );
+
   pen_port_status #(.PORTS(PORTS)) u_status (
     .clk_i(config_clk),
     .rst_i,
@@ -651,12 +674,15 @@ module pen_switch
     .addr_i              (status_addr),
     .ack_o               (status_ack),
     .data_o              (status_data),
-    .read_o              (port_read),
-    .clear_o             (port_clear),
-    .which_o             (port_which),
-    .class_o             (port_class),
-    .ack_i               (port_ack),
-    .data_i              (port_data),
+    .overruns_read_o     (overruns_read),
+    .credit_read_o       (credit_read),
+    .clear_o             (status_clear),
+    .credit_which_o      (credit_which),
+    .class_o             (status_class),
+    .overruns_ack_i      (overruns_ack),
+    .overruns_data_i     (overruns_data),
+    .credit_ack_i        (credit_ack),
+    .credit_data_i       (credit_data),
     .gate_read_o         (gate_read),
     .gate_port_o         (gate_port),
     .gate_ready_i        (gate_ready),
@@ -677,6 +703,7 @@ module pen_switch
   assign gate_config_clk = clk_i;
   assign gates_clk       = {PORTS{clk_i}};
   assign egress_clk      = {PORTS{clk_i}};
+  assign extremes_clk    = clk_i;
 
   logic unused;
   assign unused = &{1'b0, config_busy};
@@ -693,6 +720,12 @@ module pen_switch
   pen_clock_gate #(.HOLD(9 * PORTS + 24)) u_counters_gate (
     .clk_i, .active_i(awake || verdict_o.valid || has_event != '0), .clk_o(counters_clk)
   );
+
+  logic [PORTS-1:0] has_sample;
+  always_comb begin
+    for (int unsigned p = 0; p < PORTS; p++) has_sample[p] = credit_sample[p].valid;
+  end
+  pen_clock_gate u_extremes_gate (.clk_i, .active_i(awake || has_sample != '0), .clk_o(extremes_clk));
 
   // Gate lists run from their first use on.
   logic [PORTS-1:0] gates_used_q;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every class in every cycle against the shaper of engine/shaper, and the extremes that are observed."""
+"""Every class in every cycle against the shaper of engine/shaper, and the samples of credit that are observed."""
 
 import random
 from collections import deque
@@ -9,6 +9,7 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 from runner import run_module
+from structs import unpack
 
 from penstock import _engine
 from penstock.ethernet import AHEAD_BYTES, WIRE_OVERHEAD_BYTES
@@ -16,8 +17,9 @@ from penstock.ethernet import AHEAD_BYTES, WIRE_OVERHEAD_BYTES
 RATE = 1 << 27
 FRACTION = 24
 WIDTH = 48
-NOW, HIGHEST, LOWEST = 0, 1, 2
-READ_CYCLES = (WIDTH - FRACTION) // 3 + 1  # from where a read is taken to its answer
+BITS = WIDTH - FRACTION
+LOW, HIGH, READ = 0, 1, 2
+LONGEST_WAIT = 40  # of a sample, from the credit to the turn that takes it
 
 
 def bits(credit):
@@ -35,31 +37,31 @@ class Bench:
         self.dut = dut
         self.twins = [None] * 8
         self.waiting, self.open = [False] * 8, [True] * 8
-        self.highest, self.lowest = [0] * 8, [0] * 8
-        self.extremes = deque()  # that an answer in this cycle does not know: (cycle, which, class, bits)
+        self.due = deque()  # samples that have not been taken yet: (cycle of the credit, kind, class, bits)
+        self.taken = []  # samples that have: (kind, class, bits)
+        self.turns, self.turn = random.choice([1, 2, 4, 8]), 0
+        self.ended = None  # class whose transmission ended in the cycle before
         self.free_at = self.cycle_count = 0
         self.sending = None  # class, and the cycle after the last one of its transmission
-        self.history = deque([[0] * 8] * (READ_CYCLES + 2), maxlen=READ_CYCLES + 2)
+        self.history = deque([[0] * 8] * 3, maxlen=3)
         self.selected = None  # length of the frame granted in the cycle before
         self.gap = False
-        self.read = None
-        self.answers = self.grants = 0
+        self.read = None  # a class of which a sample is wanted
+        self.reading = False  # it was offered in the cycle before
+        self.reads = self.grants = 0
 
     async def start(self):
         dut = self.dut
-        for name in ("init_busy", "write", "write_class", "write_enable", "write_idle_slope", "count_gap"):
+        for name in ("write", "write_class", "write_enable", "write_idle_slope", "count_gap"):
             getattr(dut, f"{name}_i").value = 0
         for name in ("waiting", "open", "grant", "grant_class", "selected", "selected_length"):
             getattr(dut, f"{name}_i").value = 0
-        for name in ("read", "clear", "read_which", "read_class", "init_index"):
+        for name in ("read", "read_class", "sample_ready"):
             getattr(dut, f"{name}_i").value = 0
         dut.rst_i.value = 1
         cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start())
-        for index in range(128):
-            dut.init_busy_i.value, dut.init_index_i.value = 1, index
+        for _ in range(3):
             await RisingEdge(dut.clk_i)
-        dut.init_busy_i.value = 0
-        await RisingEdge(dut.clk_i)
         dut.rst_i.value = 0
         await RisingEdge(dut.clk_i)
 
@@ -81,10 +83,11 @@ class Bench:
         if write:
             dut.write_class_i.value, dut.write_enable_i.value = write[0], int(write[1] != 0)
             dut.write_idle_slope_i.value = write[1]
-        if self.read:
-            which, k, clear = self.read
-            dut.read_which_i.value, dut.read_class_i.value, dut.clear_i.value = which, k, int(clear)
-        dut.read_i.value = int(self.read is not None)
+        dut.read_i.value, dut.read_class_i.value = int(self.read is not None), self.read or 0
+        # A turn is missed now and then, never two.
+        ready = self.turn % self.turns == 0 and (self.turn % (2 * self.turns) == 0 or random.random() < 0.9)
+        self.turn += 1
+        dut.sample_ready_i.value = int(ready)
         await FallingEdge(dut.clk_i)
         of_class = [self.credit(k) for k in range(8)]
         self.history.append(of_class)
@@ -95,53 +98,51 @@ class Bench:
                 continue
             assert signed(internal >> WIDTH * k & (1 << WIDTH) - 1, WIDTH) == of_class[k], (k, now)
             assert int(dut.ready_o.value) >> k & 1 == (of_class[k] >= 0), (k, now)
+        if self.ended is not None:
+            self.due.append((now, LOW, self.ended, bits(of_class[self.ended])))
+            self.ended = None
         if grant is not None:
             assert self.may_send(grant)
+            self.due.append((now, HIGH, grant, bits(of_class[grant])))
             self.grants += 1
-            self.extremes.append((now, HIGHEST, grant, bits(of_class[grant])))
             self.sending = (grant, now + length + (WIRE_OVERHEAD_BYTES if self.gap else AHEAD_BYTES))
             self.free_at = now + length + 20
         on_wire = self.sending is not None and now < self.sending[1]
         told = int(dut.sending_o.value)
         if grant is None:
             assert told == (1 << self.sending[0] if on_wire else 0), now
-        while self.extremes and self.extremes[0][0] <= now - READ_CYCLES:
-            _, which, k, extreme = self.extremes.popleft()
-            if which == HIGHEST:
-                self.highest[k] = max(self.highest[k], extreme)
-            else:
-                self.lowest[k] = min(self.lowest[k], extreme)
-        if int(dut.ack_o.value):
-            self.answer(signed(int(dut.data_o.value), 32))
+        self.sample(unpack("credit_sample", int(dut.sample_o.value)), ready)
         for k in range(8):
             if self.twins[k]:
                 self.twins[k].advance(
                     transmitting=on_wire and self.sending[0] == k, gate_open=self.open[k], waiting=self.waiting[k]
                 )
         k = self.sending[0] if self.sending else None
-        if on_wire and now == self.sending[1] - 1 and not (write and write[0] == k) and self.twins[k]:
-            self.extremes.append((now, LOWEST, k, bits(self.twins[k].credit)))
+        if on_wire and now == self.sending[1] - 1:
+            self.ended = k
         if write:
             self.twins[write[0]] = _engine.Credit(write[1], RATE) if write[1] else None
         self.selected = length if grant is not None else None
         self.cycle_count += 1
         await RisingEdge(dut.clk_i)
 
-    def answer(self, data):
-        which, k, clear = self.read
-        now = bits(self.history[0][k])  # from the cycle before the read was taken
-        if which == NOW:
-            assert data == now, (k, data, now)
-        elif which == HIGHEST:
-            self.highest[k] = max(self.highest[k], now)
-            assert data == self.highest[k], (k, data)
-            self.highest[k] = 0 if clear else self.highest[k]
-        else:
-            self.lowest[k] = min(self.lowest[k], now)
-            assert data == self.lowest[k], (k, data)
-            self.lowest[k] = 0 if clear else self.lowest[k]
-        self.answers += 1
-        self.read = None
+    def sample(self, sample, ready):
+        """Those of begins and ends are taken in their order, each once; one of a read has the cycle before its look."""
+        now = self.cycle_count
+        assert not self.due or now - self.due[0][0] <= LONGEST_WAIT
+        valid, kind, k, value = (sample[name] for name in ("valid", "kind", "traffic_class", "bits"))
+        value = signed(value, BITS)
+        if valid and kind == READ and not self.reading:
+            assert k == self.read and value == bits(self.history[0][k]), (k, now)
+            assert all(cycle > now - 2 for cycle, *_ in self.due), now
+        self.reading = valid and kind == READ and not ready
+        if valid and ready:
+            if kind == READ:
+                self.read = None
+                self.reads += 1
+            else:
+                assert (kind, k, value) == self.due.popleft()[1:], now
+            self.taken.append((kind, k, value))
 
 
 @cocotb.test()
@@ -160,7 +161,7 @@ async def random_traffic(dut):
             slope = random.choice([0, 1, RATE, random.randrange(1, RATE), random.randrange(1, RATE >> 4)])
             write = (random.randrange(8), slope)
         if bench.read is None and random.random() < 0.2:
-            bench.read = (random.randrange(3), random.randrange(8), random.random() < 0.3)
+            bench.read = random.randrange(8)
         ready = [k for k in range(8) if bench.may_send(k)]
         if ready and random.random() < 0.9:
             # The queue has found the next frame, or not, before the transmission is over.
@@ -169,12 +170,12 @@ async def random_traffic(dut):
             await bench.cycle(write=write)
         if random.random() < 0.001 and bench.cycle_count >= bench.free_at:
             bench.gap = not bench.gap
-    assert bench.grants > 40 and bench.answers > 300
+    assert bench.grants > 40 and bench.reads > 300
 
 
 @cocotb.test()
 async def spacing(dut):
-    """Frames that wait leave at wire length over idleSlope, and the extremes are what the frame costs."""
+    """Frames that wait leave at wire length over idleSlope, and the samples have what the frame costs."""
     for gap in (False, True):
         bench = Bench(dut)
         await bench.start()
@@ -190,14 +191,26 @@ async def spacing(dut):
         cost = length + (WIRE_OVERHEAD_BYTES if gap else AHEAD_BYTES)
         gaps = {b - a for a, b in pairwise(times)}
         assert gaps == {share * cost}, gaps
-        assert bench.highest[5] == 0 and bench.lowest[5] == -8 * cost * (share - 1) // share
-        for which, expected in ((HIGHEST, bench.highest[5]), (LOWEST, bench.lowest[5])):
-            bench.read = (which, 5, False)
-            assert expected is not None
-            while bench.read:
-                await bench.cycle()
+        assert set(bench.taken) == {(HIGH, 5, 0), (LOW, 5, -8 * cost * (share - 1) // share)}
         dut.rst_i.value = 1
         await RisingEdge(dut.clk_i)
+
+
+@cocotb.test()
+async def back_to_back(dut):
+    """With the gap counted, a frame is selected in the first cycle after a transmission, while its end is looked at."""
+    bench = Bench(dut)
+    await bench.start()
+    bench.gap = True
+    for k in range(8):
+        await bench.cycle(write=(k, RATE // (k + 2)))
+        bench.waiting[k] = True
+    for _ in range(4000):
+        if bench.read is None:
+            bench.read = random.randrange(8)
+        ready = [k for k in range(8) if bench.may_send(k)]
+        await bench.cycle(random.choice(ready) if ready else None)
+    assert bench.grants > 40 and bench.reads > 100
 
 
 @cocotb.test()

@@ -14,6 +14,7 @@ from structs import pack, unpack
 from penstock.ethernet import GAP_BYTES
 
 WRAP = 1 << 28
+LOW, HIGH, READ = 0, 1, 2  # samples of credit
 START = 4  # cycles from selection to the first byte of the preamble
 
 
@@ -28,7 +29,7 @@ class Bench:
         random.shuffle(self.free)
         self.answers = [0, 0]
         self.turn = 0
-        self.sent, self.events, self.released = [], [], []
+        self.sent, self.events, self.released, self.samples = [], [], [], []
         self.on_wire = None
 
     async def start(self):
@@ -54,8 +55,8 @@ class Bench:
             getattr(dut, f"{name}_i").value = 0
         for name in ("write", "write_class", "write_enable", "write_idle_slope"):
             getattr(dut, f"credit_{name}_i").value = 0
-        for name in ("read", "clear", "which", "class"):
-            getattr(dut, f"status_{name}_i").value = 0
+        for name in ("status_class", "status_clear", "overruns_read", "credit_read", "credit_sample_ready"):
+            getattr(dut, f"{name}_i").value = 0
         dut.open_i.value = dut.open_next_i.value = 0xFF
         dut.largest_window_ns_i.value = (1 << 14 * 8) - 1
         cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start())
@@ -87,6 +88,7 @@ class Bench:
     async def cycle(self, frame=None):
         dut = self.dut
         dut.turn_i.value = self.turn
+        dut.credit_sample_ready_i.value = int(self.turn == self.port)
         dut.late_cycle_i.value = self.cycle_count % WRAP
         dut.store_data_i.value = self.answers.pop(0)
         dut.enqueue_i.value = (
@@ -126,6 +128,12 @@ class Bench:
             self.answers.append(0)
         if release["valid"]:
             self.released.append(release)
+        sample = unpack("credit_sample", int(dut.credit_sample_o.value))
+        if sample["valid"] and self.turn == self.port:
+            bits = sample["bits"] - (1 << 24 if sample["bits"] >> 23 else 0)
+            self.samples.append((sample["kind"], sample["traffic_class"], bits))
+            if sample["kind"] == READ:
+                dut.credit_read_i.value = 0
         event = unpack("egress_event", int(dut.event_o.value))
         if event["sent"]:
             self.events.append((self.cycle_count - 2, event))
@@ -235,17 +243,25 @@ async def gates(bench, states, remaining_ns=None):
     dut.open_i.value = states
 
 
-async def status(bench, which, k, clear=False):
+async def overruns(bench, k, clear=False):
     dut = bench.dut
-    dut.status_which_i.value, dut.status_class_i.value, dut.status_clear_i.value = which, k, int(clear)
-    dut.status_read_i.value = 1
-    while not int(dut.status_ack_o.value):
-        assert int(dut.status_data_o.value) == 0
+    dut.status_class_i.value, dut.status_clear_i.value = k, int(clear)
+    dut.overruns_read_i.value = 1
+    while not int(dut.overruns_ack_o.value):
+        assert int(dut.overruns_data_o.value) == 0
         await bench.cycle()
-    dut.status_read_i.value = 0
-    data = int(dut.status_data_o.value)
+    dut.overruns_read_i.value = 0
+    data = int(dut.overruns_data_o.value)
     await bench.cycle()
-    return data - (1 << 32) if data >> 31 else data
+    return data
+
+
+async def credit(bench, k):
+    bench.dut.status_class_i.value, bench.dut.credit_read_i.value = k, 1
+    samples = len(bench.samples)
+    while bench.samples[samples:] == [] or bench.samples[-1][:2] != (READ, k):
+        await bench.cycle()
+    return bench.samples[-1][2]
 
 
 @cocotb.test()
@@ -276,7 +292,7 @@ async def exactly_fitting(dut):
             assert not excess or bench.events[-1][0] == again
     bench.check(frames)
     for k in range(8):
-        assert await status(bench, 3, k) == 0
+        assert await overruns(bench, k) == 0
 
 
 @cocotb.test()
@@ -298,9 +314,9 @@ async def credit_spaces_frames(dut):
     bench.check(shaped)
     times = [cycle for cycle, _ in bench.events]
     assert {b - a for a, b in pairwise(times)} == {share * (length + 8)}
-    assert await status(bench, 2, k) == -8 * (length + 8) * (share - 1) // share
-    assert await status(bench, 1, k, clear=True) == 0
-    while await status(bench, 0, k):
+    begun, ended = (HIGH, k, 0), (LOW, k, -8 * (length + 8) * (share - 1) // share)
+    assert bench.samples == [begun, ended] * len(shaped)
+    while await credit(bench, k):
         pass
 
     # A frame of the class below holds up one of the shaped class, which catches up.
@@ -314,7 +330,7 @@ async def credit_spaces_frames(dut):
     bench.check([*shaped, low, *more])
     start, *times = [cycle for cycle, _ in bench.events[-4:]]
     assert start < visible and times[0] == start + 620
-    assert await status(bench, 1, k) == 8 * (times[0] - visible) // share
+    assert (HIGH, k, 8 * (times[0] - visible) // share) in bench.samples
     # The credit saved in the wait lets the second follow at once, and is used up by the third.
     assert times[1] == times[0] + length + 20
     assert times[2] == max(visible + 2 * share * (length + 8), times[1] + length + 20)
@@ -333,9 +349,9 @@ async def overrun(dut):
     await drain(bench, 1)
     bench.check([frame])
     await gates(bench, 0)
-    assert [await status(bench, 3, k) for k in range(8)] == [0, 0, 0, 1, 0, 0, 0, 0]
-    assert await status(bench, 3, 3, clear=True) == 1
-    assert await status(bench, 3, 3) == 0
+    assert [await overruns(bench, k) for k in range(8)] == [0, 0, 0, 1, 0, 0, 0, 0]
+    assert await overruns(bench, 3, clear=True) == 1
+    assert await overruns(bench, 3) == 0
 
 
 @pytest.mark.parametrize(("ports", "port"), [(2, 1), (3, 0), pytest.param(4, 3, marks=pytest.mark.slow), (8, 5)])

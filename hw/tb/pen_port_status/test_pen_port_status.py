@@ -20,7 +20,17 @@ class Bench:
 
     async def start(self):
         dut = self.dut
-        for name in ("request", "write", "addr", "ack", "data", "gate_ready", "gate_busy"):
+        for name in (
+            "request",
+            "write",
+            "addr",
+            "overruns_ack",
+            "overruns_data",
+            "credit_ack",
+            "credit_data",
+            "gate_ready",
+            "gate_busy",
+        ):
             getattr(dut, f"{name}_i").value = 0
         self.gates = {
             "open": [random.getrandbits(8) for _ in range(self.ports)],
@@ -41,19 +51,25 @@ class Bench:
         dut = self.dut
         while True:
             await FallingEdge(dut.clk_i)
-            dut.ack_i.value = dut.data_i.value = 0
-            read = dut.read_o.value.to_unsigned()
-            if not read:
+            dut.overruns_ack_i.value = dut.overruns_data_i.value = dut.credit_ack_i.value = dut.credit_data_i.value = 0
+            overruns, credit = dut.overruns_read_o.value.to_unsigned(), dut.credit_read_o.value.to_unsigned()
+            if not overruns and not credit:
                 continue
-            port = read.bit_length() - 1
-            assert read == 1 << port
-            asked = (port, int(dut.which_o.value), int(dut.class_o.value), int(dut.clear_o.value))
+            assert not overruns or not credit
+            port = (overruns | credit).bit_length() - 1
+            assert overruns | credit == 1 << port
+            which = 3 if overruns else int(dut.credit_which_o.value)
+            asked = (port, which, int(dut.class_o.value), int(dut.clear_o.value))
             for _ in range(random.randrange(20)):
                 await FallingEdge(dut.clk_i)
-                assert dut.read_o.value.to_unsigned() == read
+                assert dut.overruns_read_o.value.to_unsigned() == overruns
+                assert dut.credit_read_o.value.to_unsigned() == credit
             self.asked.append(asked)
-            value = self.answers[asked[:3]] = random.getrandbits(32)
-            dut.ack_i.value, dut.data_i.value = read, value << 32 * port
+            value = self.answers[asked[:3]] = random.getrandbits(16 if overruns else 32)
+            if overruns:
+                dut.overruns_ack_i.value, dut.overruns_data_i.value = overruns, value << 16 * port
+            else:
+                dut.credit_ack_i.value, dut.credit_data_i.value = 1, value
 
     async def ask_lists(self):
         """What is told of a list changes with each answer."""

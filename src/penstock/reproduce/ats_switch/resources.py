@@ -21,6 +21,7 @@ _OURS = {
         "pen_gates",
         "pen_gate_config",
         "pen_credit",
+        "pen_credit_extremes",
         "pen_credit_config",
         "pen_egress_reader",
         "pen_egress_port",
