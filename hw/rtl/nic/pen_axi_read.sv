@@ -63,6 +63,10 @@ module pen_axi_read
       rvalid_o[answered] = answers && m_axi_rvalid_i;
     end
 
+`ifndef SYNTHESIS
+    always_ff @(posedge clk_i) if (!rst_i) assert (!taken || order_ready);
+`endif
+
     logic unused;
     assign unused = &{1'b0, order_ready, order_count};
   end

@@ -9,7 +9,7 @@ module pen_dma_read
   import pen_nic_pkg::*;
 #(
   parameter int unsigned CLIENTS = 2,
-  parameter int unsigned OPEN = 16                       // bursts behind the one whose words come, at most; a power of two
+  parameter int unsigned OPEN = 16                       // bursts under way, at most; a power of two
 ) (
   input  logic                        clk_i,
   input  logic                        rst_i,
@@ -54,7 +54,7 @@ module pen_dma_read
   address_t           address;
   client_t            client;
   burst_t             burst, coming, now_q;     // that is asked for; the next one; that whose words come
-  logic               open_ready, coming_valid, begins, now_valid_q, ends;
+  logic               open_ready, may_ask, coming_valid, begins, now_valid_q, ends;
   logic [$clog2(OPEN):0] open_count;
 
   pen_dma_requests #(.CLIENTS(CLIENTS), .WHOLE(1)) u_requests (
@@ -82,8 +82,9 @@ module pen_dma_read
   );
 
   assign m_axi_araddr_o  = {address[ADDRESS_W-1:3], 3'b0};
-  assign m_axi_arvalid_o = state_q == ADDRESS && open_ready;
-  assign asked           = open_ready && (state_q == REFUSE || (state_q == ADDRESS && m_axi_arready_i));
+  assign may_ask         = open_ready && !(now_valid_q && open_count == ($clog2(OPEN) + 1)'(OPEN - 1));
+  assign m_axi_arvalid_o = state_q == ADDRESS && may_ask;
+  assign asked           = may_ask && (state_q == REFUSE || (state_q == ADDRESS && m_axi_arready_i));
   assign burst = '{
     refused: state_q == REFUSE, last: state_q == REFUSE || last, mark: mark, client: client, offset: address[2:0], bytes: bytes
   };
@@ -152,5 +153,5 @@ module pen_dma_read
   end
 
   logic unused;
-  assign unused = &{1'b0, now_q, active, open_count, burst_last, strobe, m_axi_rlast_i, m_axi_rresp_i[0]};
+  assign unused = &{1'b0, now_q, active, burst_last, strobe, m_axi_rlast_i, m_axi_rresp_i[0]};
 endmodule
