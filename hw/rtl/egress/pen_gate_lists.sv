@@ -40,12 +40,13 @@ module pen_gate_lists
 
   typedef logic [$clog2(KEPT)-1:0] addr_t;
 
-  logic        stage_q, reads_staged, staged_unknown;
-  gate_staged_t         stage_entry_q;             // staged a cycle later, long before it is read
-  logic [INDEX_W-1:0]   stage_index_q;
-  logic [7:0]  staged_states, states_q;
-  gate_kept_t  kept, kept_new;
-  addr_t       kept_addr;
+  logic               stage_q;                       // a cycle later, long before it is read
+  logic [INDEX_W-1:0] stage_index_q;
+  gate_staged_t       stage_entry_q;
+  logic               reads_staged, staged_unknown;
+  logic [7:0]         staged_states, states_q;
+  gate_kept_t         kept, kept_new;
+  addr_t              kept_addr;
 
   always_ff @(posedge clk_i) begin
     stage_q       <= write_i && write_index_i < 16'(ENTRIES);

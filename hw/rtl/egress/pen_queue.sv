@@ -91,7 +91,7 @@ module pen_queue
   frame_t             granted_frame_q;
   logic               taken_q, follows_q;        // it has not gone its way; not begun, another one is on its own
   logic [CLASSES-1:0] taken_class_q;             // with taken_q: its class
-  logic               of_upper;                  // what is granted
+  logic               of_upper;                  // what is granted, see pen_selection
   logic [1:0][1:0]    first_of_half;
   logic [CLASSES-1:0] chosen, searched;          // searched: a new candidate is looked for
 
@@ -166,16 +166,16 @@ module pen_queue
   pen_selection u_selection (
     .clk_i,
     .rst_i,
-    .enable_i(may_grant),
+    .enable_i       (may_grant),
     .round_robin_i,
-    .ready_i (ready & ~given_up),
-    .fits_i  (fits),
+    .ready_i        (ready & ~given_up),
+    .fits_i         (fits),
     .credit_i,
     .grant_o,
-    .class_o (grant_class_o),
-    .of_upper_o(of_upper),
+    .class_o        (grant_class_o),
+    .of_upper_o     (of_upper),
     .first_of_half_o(first_of_half),
-    .chosen_o(chosen)
+    .chosen_o       (chosen)
   );
 
   pen_queue_lifetime #(.CELL_W(CELL_W), .LIST_W(LIST_W)) u_lifetime (

@@ -30,7 +30,7 @@ module pen_selection
   class_t                          class_q;
   logic [CLASSES-1:0]              was_member_q;
   class_t                          last_q;              // the member served last
-  logic                            takes_turn;
+  logic                            takes_turn;          // that class was one
 
   assign may_send = ready_i & fits_i & credit_i;
 

@@ -187,7 +187,6 @@ module pen_slots
 
   always_ff @(posedge clk_i) begin
     owner_q <= order_word[8*slot_q[1:0]+:8];
-    if (state_q == TIMES) owner_q <= owner_q + 1'b1;
     found_q <= (state_q == WALK && !found_q) || (state_q == EMIT && !moves);
     unique case (state_q)
       CLEAR: begin
@@ -260,6 +259,7 @@ module pen_slots
       TIMES: begin
         if (slot_ns != '0 && !named_q[queue]) lonely_q <= 1'b1;
         free_q  <= sum_ns_t'(cycle_ns_q) - sum_q;
+        owner_q <= owner_q + 1'b1;
         if (32'(owner_q) == QUEUES - 1) state_q <= SUMS;
       end
       SUMS: begin
