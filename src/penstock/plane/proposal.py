@@ -119,24 +119,30 @@ def _windows(flows: Sequence[Periodic], port: Port, cycle_ns: int) -> tuple[Wind
     # A gap in which no frame of another class could pass is none.
     least_gap = port.wire_ns(port.longest_bytes) + port.tolerance_ns
     cycles = max(1, round(max(float(np.ptp(each.flow.times_ns)) for each in flows) / cycle_ns))
-    groups = [group for group in _groups(at, wire, cycle_ns) if group[2] >= _RARE * cycles]
-    made = [_around(group, port, cycles) for group in groups]
+    groups = _groups(at, wire, cycle_ns, int(wire.max()))
+    often = _groups(at, wire, cycle_ns, least_gap)  # one frame of a flow's jitter may stand apart from the others
+    often = [group for group in often if group[2] >= _RARE * cycles]
+    made = [_around(group, port, cycles) for group in groups if any(_holds(each, group, cycle_ns) for each in often)]
     return _joined(made, cycle_ns, least_gap)
 
 
-def _groups(at: Instants, wire: Instants, cycle_ns: int) -> list[tuple[int, int, int, int]]:
-    """Frames near to each other in the cycle: first and last instant, how many, and the longest on the wire."""
+def _groups(at: Instants, wire: Instants, cycle_ns: int, gap_ns: int) -> list[tuple[int, int, int, int]]:
+    """Frames no farther apart than the gap, in the cycle: first and last instant, how many, the longest on the wire."""
     apart = np.diff(at, append=at[0] + cycle_ns)
-    ends = np.flatnonzero(apart > wire.max())
+    ends = np.flatnonzero(apart > gap_ns)
     if not ends.size:
         return [(int(at[0]), int(at[-1]), at.size, int(wire.max()))]
     found = []
     rolled = np.roll(np.arange(at.size), -(int(ends[-1]) + 1))  # the first group begins behind the last gap
-    for members in np.split(rolled, np.flatnonzero(apart[rolled] > wire.max())[:-1] + 1):
+    for members in np.split(rolled, np.flatnonzero(apart[rolled] > gap_ns)[:-1] + 1):
         first = int(at[members[0]])
         last = first + int((at[members[-1]] - first) % cycle_ns)
         found.append((first, last, members.size, int(wire[members].max())))
     return found
+
+
+def _holds(wide: tuple[int, int, int, int], group: tuple[int, int, int, int], cycle_ns: int) -> bool:
+    return (group[0] - wide[0]) % cycle_ns <= wide[1] - wide[0]
 
 
 def _around(group: tuple[int, int, int, int], port: Port, cycles: int) -> Window:
