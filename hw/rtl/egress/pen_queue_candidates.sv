@@ -114,7 +114,11 @@ module pen_queue_candidates
       open_bytes[k] = open_ns[k][FAR_W:3];
     end
   end
-  assign offer_fits = open_next_i[class_q] && (far || {1'b0, offer_wire_i} <= open_bytes[class_q]);
+
+  // How far an offer reaches beyond the entry's end, which may be negative, is found while its class is chosen.
+  logic signed [FAR_W+1:0] offer_beyond_ns;
+  assign offer_beyond_ns = $signed({2'b00, offer_wire_i, 3'b000}) - $signed({2'b00, remaining_next_ns_i[FAR_W-1:0]});
+  assign offer_fits      = open_next_i[class_q] && (far || $signed({2'b00, after_next_ns_i[class_q]}) >= offer_beyond_ns);
 
   class_t turn_d, turn_q, soon_class_q;
   logic   look_age_q, becomes_soon_q;
