@@ -14,7 +14,7 @@ from penstock.errors import InputError, RunError
 from penstock.hardware.model import build_card
 from penstock.nic.card import Card, Sent, Step
 from penstock.nic.guests import CABLE_NS, Exchange, Shared, Wired, carry, exchanges
-from penstock.run import Result
+from penstock.run import CompiledEngine, Progress, Result
 from penstock.scenario import load
 from penstock.scenario.file import parse_toml
 from penstock.scenario.network import Network
@@ -63,7 +63,7 @@ def _wired(network: Network, name: str, card: FakeCard) -> Wired:
 
 def _carry(network: Network, found: list[Exchange], cards: dict[str, FakeCard], shared: Shared, out: Path) -> Result:
     shared.cards |= {name: _wired(network, name, card) for name, card in cards.items()}
-    return carry(network, found, shared, out, notes=["of a test"])
+    return carry(network, found, shared, out, notes=["of a test"], begins=lambda: None)
 
 
 def test_frames_pass_between_cards_at_the_times_of_their_clocks(tmp_path: Path) -> None:
@@ -95,6 +95,27 @@ def test_frames_pass_between_cards_at_the_times_of_their_clocks(tmp_path: Path) 
     assert passage["ping"] == passage["pong"] > 2 * LINK_NS + BYTE_NS * (PREAMBLE + 102)
     assert there_ns - BASE_NS["right"] == begin_ns + 2 * CABLE_NS + passage["ping"]
     assert back_ns - BASE_NS["left"] == there_ns - BASE_NS["right"] + 5_000 + 2 * CABLE_NS + passage["pong"]
+
+
+def test_guests_begin_when_the_switch_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    network, found = _pair()
+    shared = Shared()
+    shared.cards |= {name: _wired(network, name, FakeCard(base_ns)) for name, base_ns in BASE_NS.items()}
+    happened = []
+    prepare = CompiledEngine.prepare
+
+    def slowly(engine: CompiledEngine, network: Network, progress: Progress) -> dict[str, Any]:
+        description = prepare(engine, network, progress)
+        happened.append("built")
+        return description
+
+    def begin() -> None:
+        happened.append("begun")
+        shared.is_over.set()
+
+    monkeypatch.setattr(CompiledEngine, "prepare", slowly)
+    carry(network, found, shared, tmp_path / "out", notes=(), begins=begin)
+    assert happened == ["built", "begun"]
 
 
 def test_time_stands_still_while_nothing_is_on_its_way(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import json
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,7 +41,7 @@ from penstock.nic.laboratory import (
 )
 from penstock.own import Program
 from penstock.plan import show_mac
-from penstock.run import CompiledEngine, Progress, Result, run
+from penstock.run import CompiledEngine, Progress, Result, Sink, run
 from penstock.scenario import load
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.network import Network, Station
@@ -134,12 +134,12 @@ def run_with_guests(network: Network, out: Path, tell: Tell) -> Result:
     shared = Shared()
     with _guests(network, stations, found, kernel, shared, tell) as guests:
         watch = _Watch(guests, found, shared)
-        watch.start()
         try:
-            result = carry(network, found, shared, out, notes=_notes(kernel.release))
+            result = carry(network, found, shared, out, notes=_notes(kernel.release), begins=watch.start)
         finally:
             shared.is_over.set()
-            watch.join()
+            if watch.is_alive():
+                watch.join()
         said = watch.told()
         for name, wired in shared.cards.items():
             if wired.card.counted().damaged:
@@ -149,10 +149,20 @@ def run_with_guests(network: Network, out: Path, tell: Tell) -> Result:
     return result
 
 
-def carry(network: Network, found: Sequence[Exchange], shared: Shared, out: Path, notes: Sequence[str]) -> Result:
-    """The run between the cards, until it is over; each card sends and receives by its own clock's time."""
+def carry(
+    network: Network,
+    found: Sequence[Exchange],
+    shared: Shared,
+    out: Path,
+    notes: Sequence[str],
+    begins: Callable[[], object],
+) -> Result:
+    """The run between the cards, until it is over; each card sends and receives by its own clock's time.
+
+    Calls `begins` when all between the cards is built, so that no guest waits for a compiler.
+    """
     programs = {name: GuestProgram(shared, wired) for name, wired in shared.cards.items()}
-    engine = _Engine(programs, {own.name: other.name for each in found for own, other in each.ways})
+    engine = _Engine(programs, {own.name: other.name for each in found for own, other in each.ways}, begins)
     return run(load(_without_cards(network, shared.cards, found)), out, engine, notes=notes)
 
 
@@ -238,9 +248,12 @@ def _without_cards(network: Network, names: Iterable[str], found: Sequence[Excha
 class _Engine(CompiledEngine):
     """Frames of guests' streams come from their programs alone."""
 
-    def __init__(self, programs: Mapping[str, Program], answers: Mapping[str, str]) -> None:
+    def __init__(
+        self, programs: Mapping[str, Program], answers: Mapping[str, str], begins: Callable[[], object]
+    ) -> None:
         super().__init__(programs)
         self._answers = answers
+        self._begins = begins
 
     def prepare(self, network: Network, progress: Progress) -> dict[str, Any]:
         """As of any run, but for what starts such a stream."""
@@ -251,6 +264,11 @@ class _Engine(CompiledEngine):
             source = {"kind": "response", "to_stream": places[other], "after_ps": 0, "frame_bytes": longest}
             description["streams"][places[name]]["source"] = source
         return description
+
+    def run(self, network_json: str, sink: Sink | None, progress: Callable[[float], bool]) -> dict[str, Any]:
+        """As any run, and tells that it begins."""
+        self._begins()
+        return super().run(network_json, sink, progress)
 
 
 @dataclass
