@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from penstock.nic.alone import Kind, alone
+from penstock.nic.alone import Kind, alone, followed
 from penstock.nic.differ import differ
-from penstock.reproduce.time_aware_nic.card import rows
+from penstock.reproduce.time_aware_nic.card import clock_rows, rows
 
 pytestmark = pytest.mark.long(100)
 
@@ -50,3 +50,15 @@ def test_each_queue_gets_what_whole_frames_take_of_its_slot(kind: Kind) -> None:
         "slots.changed",
         "slots.refused",
     }
+
+
+@pytest.mark.parametrize("kind", ["model", "rtl"])
+def test_slots_follow_the_clock(kind: Kind) -> None:
+    seen = followed(kind)
+    assert len(seen) == 5
+    assert [row.quantity for row in clock_rows(kind, seen) if not row.ok] == []
+    # A clock that nothing moves, or slots that do not follow it, would be seen.
+    still = [replace(moved, moved_ns=0, faster_ppm=0, frames=[4, 5, 73], outside=1) for moved in seen]
+    missed = {row.id.removeprefix(f"card.{kind}.clock.") for row in clock_rows(kind, still) if not row.ok}
+    unmet = {f"{moved.command}.{what}" for moved in seen for what in ("queue1", "outside")}
+    assert missed == unmet | {"forward.moved", "back.moved", "slew.moved", "faster.rate"}

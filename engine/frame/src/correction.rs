@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The correctionField of PTP event messages (IEEE 1588 13.3.2.9), to which a transparent clock adds the time that a
 //! message was inside. Twin of `pen_correction_begin` and `pen_correction_end`.
-use crate::{ADDRESSES_BYTES, FCS_BYTES, PTP_ETHERTYPE, TAG_BYTES, VLAN_ETHERTYPE};
+use crate::ptp::on_ethernet;
+use crate::FCS_BYTES;
 
 /// In the message.
 const CORRECTION_AT: usize = 8;
@@ -9,25 +10,10 @@ const CORRECTION_BYTES: usize = 8;
 /// The first two bytes of a correction that is too large to be told. A sum with less never becomes negative.
 const TOO_LARGE: u16 = 0x7FFF;
 
-/// Where the message begins in a frame, if it is an event message: messageType 0 to 3, EtherType 88-F7, behind one tag or
-/// none.
-fn event_message(frame: &[u8]) -> Option<usize> {
-    let has_type = |at: usize, ethertype: u16| frame.get(at..at + 2) == Some(&ethertype.to_be_bytes()[..]);
-    let is_tagged = has_type(ADDRESSES_BYTES, VLAN_ETHERTYPE);
-    let at = ADDRESSES_BYTES + if is_tagged { TAG_BYTES } else { 0 };
-    let message = at + 2;
-    (has_type(at, PTP_ETHERTYPE) && frame.get(message)? & 0xC == 0).then_some(message)
-}
-
-/// Whether a frame is an event message of PTP.
-pub(crate) fn is_event(frame: &[u8]) -> bool {
-    event_message(frame).is_some()
-}
-
 /// Adds a time in units of 2^-16 ns to the correctionField of an event message, from destination address to FCS. The FCS is
 /// changed by what that changes in it, so a frame with a wrong one has a wrong one still. What is no event message stays.
 pub fn add_residence(frame: &mut [u8], units: u64) {
-    let Some(at) = event_message(frame).map(|message| message + CORRECTION_AT) else { return };
+    let Some(at) = on_ethernet(frame).map(|message| message + CORRECTION_AT) else { return };
     let Some(body_bytes) = frame.len().checked_sub(FCS_BYTES as usize) else { return };
     let (body, fcs) = frame.split_at_mut(body_bytes);
     let before = crc32fast::hash(body);

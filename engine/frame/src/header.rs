@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What bridges read of a frame, as `pen_ingress_port` reads it.
-use crate::correction::is_event;
+use crate::ptp::on_ethernet;
 use crate::{Tag, FCS_BYTES, IPV4_ETHERTYPE, R_TAG_BYTES, R_TAG_ETHERTYPE, VLAN_ETHERTYPE};
 
 const UDP: u8 = 17;
@@ -102,7 +102,7 @@ impl Header {
             source: address(frame, 6),
             tag,
             has_r_tag,
-            is_ptp_event: is_event(frame),
+            is_ptp_event: on_ethernet(frame).is_some(),
             ipv4,
             host: None,
         }

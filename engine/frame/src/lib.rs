@@ -12,6 +12,7 @@ mod header;
 mod link;
 mod media;
 mod percentile;
+mod ptp;
 mod units;
 
 pub use build::{BuildError, FrameSpec, Ipv4Udp, Payload, IPV4_UDP_BYTES};
@@ -26,6 +27,7 @@ pub use link::{
 };
 pub use media::{Avtp, AvtpFormat, Rtp};
 pub use percentile::Percentile;
+pub use ptp::EventMessage;
 pub use units::{BitsPerSecond, Bytes, Picoseconds};
 
 /// Preamble and start-of-frame delimiter.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The card without a virtual machine, its queues kept full: what each queue gets of its port's line, by the card's own clock.
+mod follow;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +11,7 @@ use thiserror::Error;
 use crate::card::{ring_of, Card, NoRegister, Outcome, Sent, MOST_PORTS};
 use crate::memory::{Memory, MemoryError};
 use crate::ring::{Layout, RingError};
+pub use follow::{follow, Followed};
 
 const QUEUES: usize = 3;
 const SIZE: u16 = 64;
@@ -30,6 +33,9 @@ const ORDER: u16 = 0x600;
 const COMMIT: u16 = 0x58C;
 const REFUSED: u16 = 0x590;
 const STEP: Duration = Duration::from_micros(100);
+/// In a cycle of the schedule.
+const STEPS: u32 = (CYCLE_NS / STEP.as_nanos() as u64) as u32;
+const THREE: [(usize, u64); QUEUES] = [(2, 900_000), (1, 50_000), (0, 50_000)];
 
 #[derive(Debug, Error)]
 pub enum AloneError {
@@ -45,6 +51,10 @@ pub enum AloneError {
     Pairs { pairs: usize },
     #[error("memory that is there cannot be used")]
     Lost,
+    #[error("a time stamp was lost")]
+    StampLost,
+    #[error("the PTP clock refused a command with code {code}")]
+    Clock { code: u32 },
 }
 
 /// What was seen of each queue, in percent of the line.
@@ -72,12 +82,8 @@ pub struct Alone {
 
 /// Of the schedules that the ports of a card have at the same time: slots of queues in their order. What is left of the cycle is
 /// for queues without a slot.
-const SCHEDULES: [&Slots; MOST_PORTS] = [
-    &[(2, 900_000), (1, 50_000), (0, 50_000)],
-    &[(1, 500_000), (0, 300_000), (2, 200_000)],
-    &[(0, 250_000), (2, 600_000)],
-    &[(1, 400_000)],
-];
+const SCHEDULES: [&Slots; MOST_PORTS] =
+    [&THREE, &[(1, 500_000), (0, 300_000), (2, 200_000)], &[(0, 250_000), (2, 600_000)], &[(1, 400_000)]];
 
 /// What was seen of a port beside others, each with a schedule of its own.
 #[derive(Clone, Debug, Serialize)]
@@ -144,19 +150,22 @@ impl<'a> Bench<'a> {
     /// Each of these queues of each port has always something to send, for so long.
     fn run(&mut self, full: &[usize], cycles: u32) -> Result<(), AloneError> {
         self.sent.iter_mut().for_each(Vec::clear);
-        for _ in 0..u64::from(cycles) * CYCLE_NS / STEP.as_nanos() as u64 {
-            for port in 0..self.sent.len() {
-                self.fill(port, full)?;
-            }
-            self.now += STEP;
-            for port in 0..self.sent.len() {
-                self.card.select(port);
-                let mut outcome = Outcome::default();
-                self.card.advance(self.now, &mut outcome);
-                self.sent[port].append(&mut outcome.sent);
-                if let Some((ring, why)) = outcome.errors.pop() {
-                    return Err(AloneError::Stopped { ring, why });
-                }
+        (0..cycles * STEPS).try_for_each(|_| self.step(full))
+    }
+
+    /// The same for [`STEP`], beside what was sent before.
+    fn step(&mut self, full: &[usize]) -> Result<(), AloneError> {
+        for port in 0..self.sent.len() {
+            self.fill(port, full)?;
+        }
+        self.now += STEP;
+        for port in 0..self.sent.len() {
+            self.card.select(port);
+            let mut outcome = Outcome::default();
+            self.card.advance(self.now, &mut outcome);
+            self.sent[port].append(&mut outcome.sent);
+            if let Some((ring, why)) = outcome.errors.pop() {
+                return Err(AloneError::Stopped { ring, why });
             }
         }
         self.card.select(0);
@@ -217,21 +226,25 @@ impl<'a> Bench<'a> {
         Ok(changed)
     }
 
-    /// Frames of which a bit was on the wire outside of their slot, its guard taken away; queues without a slot have what is left.
+    /// Frames of which a bit was on the wire outside of their slot.
     fn outside(&self, port: usize, slots: &Slots, guard_ns: u64) -> u64 {
-        let is_inside = |sent: &&Sent| {
-            let at = sent.at_ns % CYCLE_NS;
-            let mut begin = 0;
-            for &(queue, slot_ns) in slots {
-                if queue == sent.queue {
-                    return at >= begin && at + FRAME_NS <= begin + slot_ns - guard_ns;
-                }
-                begin += slot_ns;
-            }
-            at >= begin && at + FRAME_NS <= CYCLE_NS - guard_ns
-        };
-        self.sent[port].iter().filter(|sent| !is_inside(sent)).count() as u64
+        let is_outside = |sent: &&Sent| !is_inside(slots, guard_ns, sent.queue, sent.at_ns);
+        self.sent[port].iter().filter(is_outside).count() as u64
     }
+}
+
+/// Whether a frame that begins at a time of the schedule's clock is all within its queue's slot, its guard taken away; queues
+/// without a slot have what is left of the cycle.
+fn is_inside(slots: &Slots, guard_ns: u64, queue: usize, at_ns: u64) -> bool {
+    let at = at_ns % CYCLE_NS;
+    let mut begin = 0;
+    for &(owner, slot_ns) in slots {
+        if owner == queue {
+            return at >= begin && at + FRAME_NS <= begin + slot_ns - guard_ns;
+        }
+        begin += slot_ns;
+    }
+    at >= begin && at + FRAME_NS <= CYCLE_NS - guard_ns
 }
 
 /// Brings a card that has just begun, with a line of 1 Gb/s, through all of it.
@@ -240,18 +253,17 @@ impl<'a> Bench<'a> {
 /// The card does not do what a card does.
 pub fn measure(card: &mut dyn Card) -> Result<Alone, AloneError> {
     let mut bench = Bench::new(card)?;
-    let three = [(2, 900_000), (1, 50_000), (0, 50_000)];
     let mut seen = Alone { one: bench.measure(&[2])?[2], turns: bench.measure(&[0, 2])?, ..Alone::default() };
-    seen.changed += bench.set_slots(&three, 0, CYCLE_NS)?;
+    seen.changed += bench.set_slots(&THREE, 0, CYCLE_NS)?;
     seen.slots = bench.measure(&[0, 1, 2])?;
-    seen.outside += bench.outside(0, &three, 0);
-    bench.set_slots(&three, 0, CYCLE_NS / 2)?;
+    seen.outside += bench.outside(0, &THREE, 0);
+    bench.set_slots(&THREE, 0, CYCLE_NS / 2)?;
     seen.refusal = bench.card.read(REFUSED)?;
     seen.empty = bench.measure(&[0, 1])?;
-    seen.outside += bench.outside(0, &three, 0);
-    seen.changed += bench.set_slots(&three, GUARD_NS, CYCLE_NS)?;
+    seen.outside += bench.outside(0, &THREE, 0);
+    seen.changed += bench.set_slots(&THREE, GUARD_NS, CYCLE_NS)?;
     seen.guarded = bench.measure(&[0, 1, 2])?;
-    seen.outside += bench.outside(0, &three, GUARD_NS);
+    seen.outside += bench.outside(0, &THREE, GUARD_NS);
     let one = [(2, 600_000)];
     seen.changed += bench.set_slots(&one, 0, CYCLE_NS)?;
     seen.free = bench.measure(&[0, 1, 2])?;

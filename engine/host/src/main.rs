@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand};
 
-use penstock_host::alone::{measure, schedule, AloneError};
+use penstock_host::alone::{follow, measure, schedule, AloneError};
 use penstock_host::both_ways::{both_ways, BothWays, SIZES};
 use penstock_host::card::{Card, MOST_PAIRS, MOST_PORTS};
 use penstock_host::differential::{compare, Compared, DifferenceError};
@@ -44,6 +44,11 @@ enum Other {
     /// As `alone`, with a schedule of its own for each port of a card; prints what each queue gets of its line, as JSON.
     Schedules {
         /// A library of penstock.hardware.model.build_card; the model with four ports, if there is none.
+        library: Option<PathBuf>,
+    },
+    /// As `alone`, with slots, while the PTP clock is set, stepped, slewed and sped up; prints what was seen by its time, as JSON.
+    Clock {
+        /// A library of penstock.hardware.model.build_card; the model, if there is none.
         library: Option<PathBuf>,
     },
     /// All ports full in both directions, by size of frames; prints what each received and sent, as JSON.
@@ -116,6 +121,7 @@ fn main() -> ExitCode {
         Some(Other::Hostile { library, seed, count }) => return hostile(library.as_deref(), seed, count),
         Some(Other::Alone { library }) => return tell(alone(library.as_deref(), 1, measure)),
         Some(Other::Schedules { library }) => return tell(alone(library.as_deref(), MOST_PORTS, schedule)),
+        Some(Other::Clock { library }) => return tell(alone(library.as_deref(), 1, follow)),
         Some(Other::BothWays { library, latency_cycles }) => return tell(full(&library, latency_cycles)),
         None => {}
     }

@@ -52,6 +52,17 @@ class Scheduled:
         return [in_slot(slot_ns) if slot_ns else rest for slot_ns in self.slots_ns]
 
 
+@dataclass(frozen=True)
+class Followed:
+    """Of a port that is full and has slots, behind a command of its PTP clock, by the card's own time stamps."""
+
+    command: Literal["set", "forward", "back", "slew", "faster"]
+    moved_ns: float  # how much further the clock went than the line since the frames before the command
+    faster_ppm: float  # by how much it was faster than the line while it was counted
+    frames: Sequence[float]  # in a cycle of the schedule, queue by queue
+    outside: int  # frames of which a bit was outside of their slot
+
+
 def in_slot(slot_ns: int) -> float:
     """What whole frames take of a slot, in percent of the cycle: one that would not end in it is not begun."""
     return 100 * (slot_ns // FRAME_NS) * FRAME_NS / CYCLE_NS
@@ -75,6 +86,16 @@ def schedules(kind: Kind) -> list[Scheduled]:
 
     """
     return [Scheduled(**port) for port in measured("schedules", build_card(ports=4) if kind == "rtl" else None)]
+
+
+def followed(kind: Kind) -> list[Followed]:
+    """Has the model, or the card in hardware, Verilated, send in slots of 90, 5 and 5 % while its PTP clock is moved.
+
+    Raises:
+        RunError: The program failed.
+
+    """
+    return [Followed(**command) for command in measured("clock", build_card() if kind == "rtl" else None)]
 
 
 def measured(what: str, library: Path | None, *options: str) -> Any:

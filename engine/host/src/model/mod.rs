@@ -2,8 +2,10 @@
 //! The card as a model: rings as [`crate::ring`] walks them, transmission by the engine's egress port. It goes by the host's
 //! clock, as a card does.
 mod ats;
+mod clock;
 mod ports;
 pub mod registers;
+mod stamps;
 mod steering;
 mod transmit;
 
@@ -18,13 +20,14 @@ use penstock_shaper::gate_config::GATES_CYCLES;
 use penstock_shaper::gates::{AdminList, Capacity, Entry};
 use penstock_shaper::launch::Verdict;
 use penstock_shaper::pace::{Line, Pace, TICK_NS};
-use penstock_shaper::ptp_clock::{Command, PtpClock};
+use penstock_shaper::ptp_clock::{ClockError, Command, PtpClock};
 use penstock_shaper::slots::Schedule;
 
 use crate::card::{ring_of, Card, NoRegister, Outcome, Sent, FEATURE_MRG_RXBUF, MOST_PAIRS};
 use crate::memory::Memory;
 use crate::ring::{Chain, Direction, Layout, Ring, RingError, HEADER_BYTES};
 use ats::Schedulers;
+use clock::ClockRegisters;
 pub use ports::Ports;
 use registers::{code, Registers, Request};
 use transmit::{LaunchDelays, Served, Transmit, FETCHED};
@@ -96,6 +99,7 @@ pub struct Model {
     ats: Schedulers,
     time: GateTime,
     gate_delays: GateDelays,
+    clock: ClockRegisters,
     /// Up to which everything has happened.
     now: Tick,
     /// What is on the wire, and when its last bit leaves.
@@ -134,6 +138,7 @@ impl Model {
             ats: Schedulers::new(ats_ns),
             time: GateTime::new(PtpClock::new(0, 0), gates),
             gate_delays: gates,
+            clock: ClockRegisters::default(),
             now: 0,
             leaving: None,
             registers,
@@ -250,12 +255,14 @@ impl Model {
             if launches == at {
                 self.transmit.release(&self.time, at);
             } else if ends <= starts {
+                self.clock.stamps.left(self.time.clock());
                 outcome.sent.extend(self.leaving.take().map(|leaving| leaving.1));
             } else {
                 match self.transmit.serve(&self.time, at) {
                     Served::Sent(selected) => {
                         self.pairs[selected.queue].sent += 1;
                         self.pairs[selected.queue].late += u64::from(selected.is_late);
+                        self.clock.stamps.begins(&selected.frame, self.transmit.first_byte(at));
                         let sent = Sent { queue: selected.queue, at_ns: at * TICK_NS, frame: selected.frame };
                         self.leaving = Some((self.transmit.egress().sending_until().max(at + 1), sent));
                     }
@@ -330,7 +337,11 @@ impl Model {
             Request::Rate(queue, rate) if queue < self.pairs.len() => self.ats.set_rate(queue, rate),
             Request::Residence(class, ns) if class < CLASSES => self.ats.set_max_residence_ns(class, ns),
             Request::Rate(..) | Request::Residence(..) => {}
-            Request::Clock(command) => self.command_clock(command),
+            Request::Clock(command) => {
+                let done = command.map(|command| self.command_clock(command));
+                self.clock.set_error(done);
+            }
+            Request::TakeStamp(source) => self.clock.take_stamp(source),
             Request::Credit(class, slope) => {
                 let line = Line { time: &self.time, pace: self.transmit.pace };
                 let rate = idle_slope(self.transmit.pace.rate_bps);
@@ -346,16 +357,15 @@ impl Model {
     }
 
     /// A command acts in the tick after this one; a list that runs goes on with a cycle that begins by the new time.
-    fn command_clock(&mut self, command: Command) {
+    fn command_clock(&mut self, command: Command) -> Result<(), ClockError> {
+        self.clock.stamps.clock_changes(self.time.clock(), self.now);
         self.now += 1;
         let line = Line { time: &self.time, pace: self.transmit.pace };
         let last = self.time.at(self.now - 1);
         let moves = matches!(command, Command::Set { .. } | Command::Step { .. });
         self.transmit.egress().change_gates(&line, self.now);
         let mut time = self.time;
-        if time.command(self.now, command).is_err() {
-            return;
-        }
+        time.command(self.now, command)?;
         self.time = time;
         if moves {
             let earliest = self.time.at(self.transmit.egress().free().max(self.now)) + TICK_NS;
@@ -366,6 +376,7 @@ impl Model {
                 gates.propose(earliest, list, change_time);
             }
         }
+        Ok(())
     }
 
     /// A list takes over at the begin of a cycle, after what is on the wire.
@@ -540,6 +551,7 @@ impl Card for Model {
             RESIDENCE..=RESIDENCE_LAST => {
                 self.pairs.get(usize::from(address - RESIDENCE) / 8).map(|pair| half(pair.residence))
             }
+            address @ clock::FIRST..=clock::LAST => self.clock.read(address, self.time.clock(), self.now),
             other => self.registers.read(other),
         };
         found.ok_or(NoRegister { address })

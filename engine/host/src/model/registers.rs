@@ -6,6 +6,7 @@ use penstock_shaper::ptp_clock::Command;
 use penstock_shaper::slots::{Schedule, ScheduleError, MOST_SLOTS};
 
 use super::ats::OVERHEAD_BYTES;
+use super::clock::STAMP_TAKE;
 use super::steering::{Rule, Steering};
 use penstock_shaper::admission::CLASSES;
 
@@ -34,8 +35,10 @@ pub enum Request {
     Rate(usize, Rate),
     /// MaxResidenceTime of a class in ns.
     Residence(usize, u32),
-    /// A command of the PTP clock.
-    Clock(Command),
+    /// A command of the PTP clock; None: there is none of this number.
+    Clock(Option<Command>),
+    /// The oldest stamp of a source is to be read.
+    TakeStamp(u32),
 }
 
 /// What can be read back as it was written, and what is staged.
@@ -175,7 +178,8 @@ impl Registers {
         let word = |from: u16| usize::from(address - from) / 4;
         match address {
             QUEUE_SELECT => self.selected = value,
-            PTP_COMMAND => return Ok(self.clock_command(value).map_or(Request::Nothing, Request::Clock)),
+            PTP_COMMAND => return Ok(Request::Clock(self.clock_command(value))),
+            STAMP_TAKE => return Ok(Request::TakeStamp(value)),
             LAUNCH_ENABLE..=LAUNCH_HORIZON => {
                 match address {
                     LAUNCH_ENABLE => self.launch = value & 0xFFFF,

@@ -166,6 +166,11 @@ impl Transmit {
         self.launch.offer(time.clock(), at, queue, launch_ns, frame)
     }
 
+    /// When the first byte behind the delimiter leaves, of a frame that is selected in a tick.
+    pub fn first_byte(&self, selected: Tick) -> Tick {
+        selected + self.delays.wire + self.pace.ticks(PREAMBLE_BYTES)
+    }
+
     /// The frame whose launch time has come goes to the port.
     pub fn release(&mut self, time: &GateTime, at: Tick) {
         let Some(released) = self.launch.release(time.clock(), at) else { return };

@@ -5,13 +5,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.nic.alone import CYCLE_NS, FRAME_NS, GUARD_NS, Alone, Kind, Scheduled, alone, in_slot, schedules
+from penstock.nic.alone import (
+    CYCLE_NS,
+    FRAME_NS,
+    GUARD_NS,
+    Alone,
+    Followed,
+    Kind,
+    Scheduled,
+    alone,
+    followed,
+    in_slot,
+    schedules,
+)
 from penstock.reproduce.experiment import Experiment, Found, Options, Outcomes
 from penstock.reproduce.row import Row
 from penstock.reproduce.time_aware_nic import printed
 
 _TOO_LONG = 6  # docs/nic.md
 _NEAR_PERCENT = 100 * FRAME_NS / (10 * CYCLE_NS)  # a frame more or less in what is counted
+_SLOTS_NS = (50_000, 50_000, 900_000)  # of queues 0 to 2 while the clock is moved
+# By how much each command moves the clock, in ns; the other is a rate in ppm, told to 2^-32 ns a cycle.
+_MOVED_NS = {"forward": 2_345_678, "back": -699_999_600, "slew": -20_000}
+_FASTER_PPM = 1000
+_COMMANDS = {
+    "set": "set",
+    "forward": "stepped forward",
+    "back": "stepped back",
+    "slew": "slewed by 2000 ppm",
+    "faster": "faster by 1000 ppm",
+}
 _NAMES = {"model": "model", "rtl": "hardware"}
 
 
@@ -69,11 +92,31 @@ def port_rows(kind: str, ports: Sequence[Scheduled]) -> list[Row]:
     return found
 
 
+def clock_rows(kind: str, seen: Sequence[Followed]) -> list[Row]:
+    """Of a card whose slots have to follow its PTP clock: by that clock all is as if nothing had moved it."""
+    found = []
+    for moved in seen:
+        name, what = f"card.{kind}.clock.{moved.command}", f"{_NAMES[kind]}: PTP clock {_COMMANDS[moved.command]}, "
+        if moved.command in _MOVED_NS:
+            by = _MOVED_NS[moved.command]
+            found.append(Row.equals(f"{name}.moved", what + "by its stamps", "ns", moved.moved_ns, by, 0))
+        if moved.command == "faster":
+            row = Row.equals(f"{name}.rate", what + "by its stamps", "ppm", moved.faster_ppm, _FASTER_PPM, 0.001)
+            found.append(row)
+        for queue, (frames, slot_ns) in enumerate(zip(moved.frames, _SLOTS_NS, strict=True)):
+            label = f"{what}frames of queue {queue} in each cycle, a slot of {slot_ns // 1000} us"
+            found.append(Row.equals(f"{name}.queue{queue}", label, "", frames, slot_ns // FRAME_NS, 0))
+        label = f"{what}frames with a bit outside of their slot"
+        found.append(Row.equals(f"{name}.outside", label, "", moved.outside, 0, 0).as_key())
+    return found
+
+
 def _evaluate(_outcomes: Outcomes, options: Options) -> Found:
     if options.card:
         kinds: tuple[Kind, ...] = ("model", "rtl")
         queues = [row for kind in kinds for row in rows(kind, alone(kind))]
-        return Found([*queues, *(row for kind in kinds for row in port_rows(kind, schedules(kind)))])
+        ports = [row for kind in kinds for row in port_rows(kind, schedules(kind))]
+        return Found([*queues, *ports, *(row for kind in kinds for row in clock_rows(kind, followed(kind)))])
     what = "the one with a slot of 90 % of the card itself: waits for --card"
     return Found([Row.told("card.rtl.slots.high", what, "%", None, paper=printed.SHARE_PERCENT).as_key()])
 

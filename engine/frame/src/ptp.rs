@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The event messages of PTP (IEEE 1588 7.3.3), those whose times count.
+use crate::{Header, ADDRESSES_BYTES, PTP_ETHERTYPE, TAG_BYTES, VLAN_ETHERTYPE};
+
+const UDP: u8 = 17;
+const UDP_PORT: u16 = 319;
+const UDP_BYTES: usize = 8;
+const SEQUENCE_AT: usize = 30;
+
+/// What tells one from another. Twin of `pen_ptp_parser`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventMessage {
+    /// 0 to 3: Sync, Delay_Req, Pdelay_Req, Pdelay_Resp.
+    pub message_type: u8,
+    pub sequence_id: u16,
+}
+
+impl EventMessage {
+    /// Of a frame from its destination address on: on Ethernet or in UDP over IPv4, behind one tag or none.
+    pub fn parse(frame: &[u8]) -> Option<Self> {
+        let message = frame.get(on_ethernet(frame).or_else(|| in_udp(frame))?..)?;
+        let sequence_id = message.get(SEQUENCE_AT..)?.first_chunk()?;
+        Some(Self { message_type: message[0] & 3, sequence_id: u16::from_be_bytes(*sequence_id) })
+    }
+}
+
+fn has_type(frame: &[u8], at: usize, wanted: u16) -> bool {
+    frame.get(at..at + 2) == Some(&wanted.to_be_bytes()[..])
+}
+
+/// Where what the EtherType names begins, behind one tag or none.
+fn payload(frame: &[u8]) -> usize {
+    let is_tagged = has_type(frame, ADDRESSES_BYTES, VLAN_ETHERTYPE);
+    ADDRESSES_BYTES + if is_tagged { TAG_BYTES } else { 0 } + 2
+}
+
+fn is_event(frame: &[u8], message: usize) -> bool {
+    frame.get(message).is_some_and(|first| first & 0xC == 0)
+}
+
+/// Where an event message with its own EtherType begins.
+pub(crate) fn on_ethernet(frame: &[u8]) -> Option<usize> {
+    let message = payload(frame);
+    (has_type(frame, message - 2, PTP_ETHERTYPE) && is_event(frame, message)).then_some(message)
+}
+
+fn in_udp(frame: &[u8]) -> Option<usize> {
+    let ipv4 = Header::parse(frame).ipv4?;
+    let packet = payload(frame);
+    let message = packet + 4 * usize::from(frame.get(packet)? & 0xF) + UDP_BYTES;
+    let is_ptp = ipv4.protocol == UDP && ipv4.destination_port == UDP_PORT;
+    (is_ptp && is_event(frame, message)).then_some(message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADDRESSES: [u8; 12] = [1, 0x1B, 0x19, 0, 0, 0, 2, 0, 0, 0, 0, 2];
+
+    fn message(message_type: u8) -> Vec<u8> {
+        let mut message = vec![0x10 | message_type, 2, 0, 44];
+        message.resize(44, 0);
+        message[30..32].copy_from_slice(&[0xAB, 0xCD]);
+        message
+    }
+
+    fn udp(port: u16, options: u8, fragment: u16) -> Vec<u8> {
+        let mut packet = vec![8, 0, 0x45 + options, 0, 0, 0, 0, 0];
+        packet.extend(fragment.to_be_bytes());
+        packet.extend([64, UDP, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+        packet.resize(packet.len() + 4 * usize::from(options), 0);
+        packet.extend([0x12, 0x34]);
+        packet.extend(port.to_be_bytes());
+        packet.extend([0; 4]);
+        packet
+    }
+
+    #[test]
+    fn events_are_found_behind_each_header() {
+        let tag = [0x81, 0, 0x60, 1];
+        let heads = [vec![0x88, 0xF7], udp(UDP_PORT, 0, 0), udp(UDP_PORT, 3, 0)];
+        for (head, tag) in heads.iter().flat_map(|head| [(head, &tag[..]), (head, &[])]) {
+            let frame = |message_type| [&ADDRESSES, tag, head, &message(message_type)].concat();
+            for message_type in 0..16 {
+                let found = EventMessage::parse(&frame(message_type));
+                let wanted = (message_type < 4).then_some(EventMessage { message_type, sequence_id: 0xABCD });
+                assert_eq!(found, wanted, "{head:?}");
+            }
+            let whole = frame(0);
+            let shortest = whole.len() - 44 + SEQUENCE_AT + 2;
+            assert!((0..shortest).all(|length| EventMessage::parse(&whole[..length]).is_none()));
+            assert!(EventMessage::parse(&whole[..shortest]).is_some());
+        }
+    }
+
+    #[test]
+    fn nothing_else_is_one() {
+        for head in
+            [vec![0x88, 0xF8], udp(320, 0, 0), udp(UDP_PORT, 0, 1), vec![0x81, 0, 0, 1, 0x81, 0, 0, 1, 0x88, 0xF7]]
+        {
+            assert_eq!(EventMessage::parse(&[&ADDRESSES[..], &head, &message(0)].concat()), None, "{head:?}");
+        }
+    }
+}
