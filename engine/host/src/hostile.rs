@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use crate::card::{ring_of, Card, NoRegister, Outcome, FEATURE_MRG_RXBUF};
 use crate::memory::{Memory, MemoryError};
+use crate::ptp;
 use crate::ring::{Layout, RingError};
 
 /// The queue that behaves, and one whose ring does, but not its launch times; their rings and their buffers.
@@ -33,7 +34,6 @@ const LAUNCH_DROP: u16 = 0x684;
 const LAUNCH_HORIZON: u16 = 0x688;
 /// Of queue 0: what was late, dropped, and beyond the horizon.
 const LAUNCH_COUNTS: [u16; 3] = [0x1200, 0x1280, 0x1300];
-const PTP_COMMAND: u16 = 0x300;
 const STEPS: u32 = 80;
 /// Of the card, by which all that was offered has left.
 const END: Duration = Duration::from_millis(4);
@@ -156,10 +156,10 @@ fn move_clock(card: &mut dyn Card, rng: &mut impl Rng) -> Result<(), NoRegister>
     let far = rng.random_bool(0.3);
     let seconds: u64 = if far { rng.random() } else { [0, 0, 1, u64::MAX][rng.random_range(0..4)] };
     let ns = if rng.random_bool(0.9) { rng.random_range(0..1_000_000_000) } else { rng.random() };
-    for (address, value) in (0x200..).step_by(4).zip([ns, seconds as u32, (seconds >> 32) as u32]) {
+    for (address, value) in (ptp::DATA..).step_by(4).zip([ns, seconds as u32, (seconds >> 32) as u32]) {
         card.write(address, value)?;
     }
-    card.write(PTP_COMMAND, rng.random_range(1..=2))
+    card.write(ptp::COMMAND, rng.random_range(1..=2))
 }
 
 /// A queue whose ring is as it should be.

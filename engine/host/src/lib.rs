@@ -13,6 +13,7 @@
 //! | `both_ways` | the same with all ports full in both directions: what is lost |
 //! | `differential` | one against the other |
 //! | `hostile` | a guest that means harm |
+//! | `ptp` | the clock of a card, and stamps, by their registers |
 //! | `vhost_user` | the protocol by which QEMU hands queues over |
 //! | `uart` | registers by the protocol of a board's serial line |
 //! | `tally` | what left by the wire, frame by frame |
@@ -28,6 +29,7 @@ pub mod differential;
 pub mod hostile;
 pub mod memory;
 pub mod model;
+pub mod ptp;
 pub mod ring;
 pub mod run;
 mod steps;

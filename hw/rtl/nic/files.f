@@ -14,6 +14,7 @@ nic/pen_steering.sv
 nic/pen_receive_store.sv
 nic/pen_nic_receive.sv
 nic/pen_receive_settings.sv
+nic/pen_nic_events.sv
 nic/pen_nic_counters.sv
 nic/pen_slots.sv
 nic/pen_nic_registers.sv

@@ -156,4 +156,13 @@ package pen_nic_pkg;
     pen_pkg::length_t length;
   } received_t;
 
+  // Of a port, and by queue, in groups of 16.
+  localparam int unsigned NIC_COUNTERS = 256;
+  typedef logic [$clog2(NIC_COUNTERS)-1:0] nic_counter_t;
+
+  typedef struct packed {
+    nic_counter_t     index;
+    pen_pkg::length_t add;
+  } nic_event_t;
+
 endpackage

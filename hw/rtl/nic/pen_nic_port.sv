@@ -661,7 +661,7 @@ module pen_nic_port
   );
 
   logic        receive_fetch_ready, receive_fetch, receive_empty, receive_failed, receive_buffer_valid, receive_buffer_ready;
-  logic        undo, received, no_buffer;
+  logic        undo, received, received_ready, no_buffer;
   logic [15:0] receive_head, undo_chains;
   buffer_t     receive_buffer;
   pen_virtqueue #(.QUEUES(PAIRS), .RECEIVE(1)) u_receive_queues (
@@ -737,7 +737,7 @@ module pen_nic_port
     .data_valid_o   (write_data_valid[WRITE_FRAME]),
     .data_o         (write_data[WRITE_FRAME]),
     .data_ready_i   (write_data_ready[WRITE_FRAME]),
-    .settled_i      (write_settled[WRITE_FRAME+:2]),
+    .settled_i      (write_settled[WRITE_FRAME+:2] & {2{received_ready}}),
     .error_i        (write_error[WRITE_FRAME+:2]),
     .received_o     (received),
     .received_frame_o(received_frame),
@@ -940,14 +940,15 @@ module pen_nic_port
   assign node_answer[NODE_STATUS] = status_ack;
   assign node_data[NODE_STATUS]   = status_data;
 
-  pen_nic_counters u_counters (
+  logic       event_valid;
+  nic_event_t counted_event;
+  pen_nic_events u_events (
     .clk_i,
-    .rst_i,
-    .init_busy_i     (init_busy_q),
-    .init_index_i    (init_index_q),
+    .rst_i           (rst_i || init_busy_q),
     .lost_i          (rx_bad || rx_unwanted || rx_full),
     .lost_why_i      (rx_bad ? {1'b1, rx_reason} : rx_unwanted ? LOST_FILTERED : LOST_FULL),
     .no_buffer_i     (no_buffer),
+    .received_ready_o(received_ready),
     .received_i      (received),
     .received_queue_i(received_frame.pair),
     .received_bytes_i(received_frame.length),
@@ -961,6 +962,16 @@ module pen_nic_port
     .beyond_i        (launch_beyond),
     .residence_i     (residence),
     .fetched_queue_i (4'(fetched_queue)),
+    .valid_o         (event_valid),
+    .event_o         (counted_event)
+  );
+  pen_nic_counters u_counters (
+    .clk_i,
+    .rst_i,
+    .init_busy_i     (init_busy_q),
+    .init_index_i    (init_index_q),
+    .event_valid_i   (event_valid),
+    .event_i         (counted_event),
     .access_i        (node_access[NODE_COUNTERS]),
     .answer_o        (node_answer[NODE_COUNTERS]),
     .answer_data_o   (node_data[NODE_COUNTERS])

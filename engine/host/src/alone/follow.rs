@@ -8,18 +8,8 @@ use serde::Serialize;
 
 use super::{is_inside, AloneError, Bench, BUFFER, CYCLE_NS, QUEUES, SETTLE, THREE};
 use crate::card::{Card, Sent};
+use crate::ptp::{self, Stamp};
 
-const DATA: u16 = 0x200;
-const COMMAND: u16 = 0x300;
-const STATUS: u16 = 0x304;
-const STAMP_LOST: u16 = 0x384;
-const STAMP_TAKE: u16 = 0x388;
-const STAMP_TAG: u16 = 0x38C;
-const STAMP_NANOSECONDS: u16 = 0x390;
-const STAMP_FRACTION: u16 = 0x394;
-const STAMP_SECONDS: u16 = 0x398;
-/// Of the sources of stamps what port 0 has sent.
-const SENT: u32 = 8;
 /// Parts of a nanosecond in which times are counted here, those of a stamp.
 const PARTS: i128 = 256;
 /// A stamp is of the byte behind preamble and delimiter.
@@ -100,47 +90,24 @@ impl Both {
         for _ in 0..cycles * super::STEPS {
             bench.step(&[0, 1, 2])?;
             self.sent.extend(bench.sent[0].drain(..));
-            while let Some(stamp) = take_stamp(bench.card)? {
-                self.stamps.push_back(stamp);
+            while let Some(stamp) = ptp::take_stamp(bench.card, 0)? {
+                self.stamps.push_back(time(stamp));
             }
             let pairs = self.sent.len().min(self.stamps.len());
             stamped.extend(
                 self.sent.drain(..pairs).zip(self.stamps.drain(..pairs)).map(|(sent, at)| Stamped::new(&sent, at)),
             );
         }
-        if bench.card.read(STAMP_LOST)? != 0 {
+        if bench.card.read(ptp::STAMP_LOST)? != 0 {
             return Err(AloneError::StampLost);
         }
         Ok(stamped)
     }
 }
 
-/// The oldest stamp of what was sent, in parts of a ns.
-fn take_stamp(card: &mut dyn Card) -> Result<Option<i128>, AloneError> {
-    card.write(STAMP_TAKE, SENT)?;
-    if card.read(STAMP_TAG)? >> 31 == 0 {
-        return Ok(None);
-    }
-    let [ns, fraction, seconds] = [STAMP_NANOSECONDS, STAMP_FRACTION, STAMP_SECONDS].map(|address| card.read(address));
-    let ns = i128::from(seconds?) * 1_000_000_000 + i128::from(ns?);
-    Ok(Some(ns * PARTS + i128::from(fraction? >> 24)))
-}
-
-fn tell_clock(card: &mut dyn Card, command: Command) -> Result<(), AloneError> {
-    let (number, words) = match command {
-        Command::Set { s, ns } => (1, [ns, s as u32, (s >> 32) as u32]),
-        Command::Step { s, ns } => (2, [ns, s as u32, (s >> 32) as u32 & 0xFFFF]),
-        Command::Slew { ns, rate } => (3, [ns as u32, rate, 0]),
-        Command::Increment(increment) => (4, [increment as u32, (increment >> 32) as u32, 0]),
-    };
-    for (address, word) in (DATA..).step_by(4).zip(words) {
-        card.write(address, word)?;
-    }
-    card.write(COMMAND, number)?;
-    match card.read(STATUS)? & 7 {
-        0 => Ok(()),
-        code => Err(AloneError::Clock { code }),
-    }
+/// In parts of a ns.
+fn time(stamp: Stamp) -> i128 {
+    (i128::from(stamp.seconds) * 1_000_000_000 + i128::from(stamp.ns)) * PARTS + i128::from(stamp.fraction)
 }
 
 /// Of frames behind a command, and of the last one before it.
@@ -171,7 +138,10 @@ pub fn follow(card: &mut dyn Card) -> Result<Vec<Followed>, AloneError> {
     let (mut both, mut before, mut seen) = (Both::default(), None, Vec::new());
     both.run(&mut bench, SETTLE)?;
     for (what, command, begins_anew) in COMMANDS {
-        tell_clock(bench.card, command)?;
+        match ptp::tell(bench.card, command)? {
+            0 => {}
+            code => return Err(AloneError::Clock { code }),
+        }
         if begins_anew {
             both.run(&mut bench, SETTLE)?;
         }

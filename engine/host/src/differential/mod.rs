@@ -9,19 +9,21 @@ mod receive;
 use std::path::Path;
 use std::sync::Arc;
 
-use penstock_frame::{BitsPerSecond, Bytes, FCS_BYTES};
+use penstock_frame::{BitsPerSecond, Bytes, ADDRESSES_BYTES, FCS_BYTES};
 use penstock_rtl::card::{Queued, Stop};
 use penstock_rtl::queues::PAGE_BITS;
 use penstock_rtl::HardwareError;
 use penstock_shaper::admission::CLASSES;
 use penstock_shaper::ats::Rate;
+use penstock_shaper::ptp_clock::Command;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use thiserror::Error;
 
-use crate::card::{ring_of, Card, Outcome, FEATURE_MRG_RXBUF, MOST_PAIRS};
+use crate::card::{ring_of, Card, NoRegister, Outcome, Sent, FEATURE_MRG_RXBUF, MOST_PAIRS};
 use crate::memory::Memory;
 use crate::model::Model;
+use crate::ptp::{self, Stamp};
 use crate::ring::{Layout, HEADER_BYTES};
 use crate::verilated::Verilated;
 use receive::Reception;
@@ -43,6 +45,10 @@ const ATS_QUEUES: u16 = 0x690;
 const ATS_OVERHEAD: u16 = 0x694;
 /// By queue: what would have waited for its eligibility time for too long.
 const RESIDENCE: u16 = 0x1380;
+/// By queue: what was sent.
+const SENT: u16 = 0x1080;
+/// Frames of the host that are none.
+const NOT_SENT: u16 = 0x1004;
 /// What no window of its gate is long enough for.
 const GIVEN_UP: u16 = 0x1008;
 const LINE_BPS: u64 = 1_000_000_000;
@@ -57,9 +63,6 @@ const GATES_AHEAD: u64 = 40_000;
 const QUEUED_TO_VISIBLE: u64 = 3;
 const MOST_FRAMES: u32 = 24;
 const SLOT_ERROR: u16 = 0x590;
-const PTP_COMMAND: u32 = 0x300;
-const PTP_NANOSECONDS: u32 = 0x308;
-const PTP_SECONDS: u32 = 0x310;
 /// Below 2^63 ns, with what a scenario takes.
 const LAST_SECOND: u64 = 9_223_372_035;
 const NEXT: u16 = 1;
@@ -97,6 +100,8 @@ pub struct Compared {
     /// Good frames that came by the wire, and damaged ones.
     pub received: u64,
     pub damaged: u64,
+    /// Of PTP messages that were sent.
+    pub stamps: u64,
 }
 
 impl Compared {
@@ -114,6 +119,7 @@ impl Compared {
         self.given_up += other.given_up;
         self.received += other.received;
         self.damaged += other.damaged;
+        self.stamps += other.stamps;
     }
 }
 
@@ -253,6 +259,9 @@ impl Driver {
             whole[HEADER_BYTES.min(bytes)..ahead.min(bytes)]
                 .copy_from_slice(&launch[..ahead.min(bytes) - HEADER_BYTES.min(bytes)]);
         }
+        if let Some(frame) = whole.get_mut(ahead..).filter(|_| rng.random_bool(0.4)) {
+            make_message(frame, rng);
+        }
         if let Some(frame) = whole.get(ahead..).filter(|frame| SENDABLE_BYTES.contains(&frame.len())) {
             self.frames.push(frame.to_vec());
         }
@@ -389,6 +398,19 @@ fn ats_settings(rng: &mut impl Rng, queues: usize) -> Vec<(u16, u32)> {
     writes
 }
 
+/// Makes a PTP message of a frame, or what is nearly one: on Ethernet or in UDP over IPv4, behind a tag or none.
+fn make_message(frame: &mut [u8], rng: &mut impl Rng) {
+    let tag = if rng.random_bool(0.3) { &[0x81, 0x00, 0x60, 0x01][..] } else { &[] };
+    let words = rng.random_range(5..=7_u8);
+    let mut packet = vec![0x08, 0x00, 0x40 | words, 0, 0, 0, 0, 0, 0x40, 0, 64, 17];
+    packet.resize(2 + 4 * usize::from(words), 10);
+    packet.extend([0x12, 0x34, 0x01, if rng.random_bool(0.9) { 0x3F } else { 0x40 }, 0, 0, 0, 0]);
+    let head = if rng.random_bool(0.5) { &[0x88, 0xF7][..] } else { &packet };
+    let message_type = [rng.random_range(0..=5)];
+    let bytes = tag.iter().chain(head).chain(&message_type);
+    frame.iter_mut().skip(ADDRESSES_BYTES).zip(bytes).for_each(|(byte, &of_message)| *byte = of_message);
+}
+
 /// Sets the hardware's clock to any time, and the models' to the same. Gives what it shows beyond the cycles.
 fn move_clock(
     hardware: &mut Verilated,
@@ -405,17 +427,14 @@ fn move_clock(
     };
     let shows = |hardware: &mut Verilated| -> Result<(u64, u64), HardwareError> {
         let [ns, low, high] =
-            [PTP_NANOSECONDS, PTP_SECONDS, PTP_SECONDS + 4].map(|address| hardware.card.read(address));
+            [ptp::NANOSECONDS, ptp::SECONDS_LOW, ptp::SECONDS_HIGH].map(|address| hardware.card.read(address.into()));
         Ok((u64::from(ns?), u64::from(high?) << 32 | u64::from(low?)))
     };
     // What it shows when these reads have ended is as much later as it is now, when it shows the cycles.
     let before = shows(hardware)?.0;
     let late_ns = hardware.card.cycle() * CYCLE_NS - before;
-    for (address, value) in
-        [(0x200, 1_000_000), (0x204, seconds as u32), (0x208, (seconds >> 32) as u32), (PTP_COMMAND, 1)]
-    {
-        hardware.card.write(address, value)?;
-    }
+    let refused = |error: NoRegister| DifferenceError::Refused { seed, what: error.to_string() };
+    ptp::tell(hardware, Command::Set { s: seconds, ns: 1_000_000 }).map_err(refused)?;
     let (ns, shown) = shows(hardware)?;
     if shown != seconds {
         let what = format!("the clock shows {shown} s after port {port} has set it to {seconds} s");
@@ -435,16 +454,19 @@ struct Timed {
     model: Model,
     outcome: Outcome,
     /// Frames that were queued, by queue.
-    queued: [u64; MOST_PAIRS],
+    queued: [usize; MOST_PAIRS],
 }
 
 impl Timed {
-    fn queued(&mut self, queued: &Queued) -> Result<(), String> {
+    /// A frame of a queue of these drivers.
+    fn queued(&mut self, queued: &Queued, drivers: &[Driver]) -> Result<(), String> {
         self.model.advance_to(queued.cycle, &mut self.outcome);
         let queue = usize::from(queued.queue);
-        // Its bytes say which of its queue it is.
-        let mut frame = vec![0; (queued.bytes - FCS_BYTES) as usize];
-        frame[..8].copy_from_slice(&self.queued[queue].to_le_bytes());
+        let number = self.queued[queue];
+        let driver = drivers.iter().find(|driver| driver.queue == queue);
+        let Some(frame) = driver.and_then(|driver| driver.frames.get(number)).cloned() else {
+            return Err(format!("frame {number} of queue {queue} is none that was given"));
+        };
         self.queued[queue] += 1;
         let (launch_ns, arrival_ns) = (queued.launch_ns, queued.arrival_ns);
         if (arrival_ns != 0) != (launch_ns == 0 && self.model.is_shaped(queue)) {
@@ -460,13 +482,21 @@ impl Timed {
         Ok(())
     }
 
-    /// In which cycle, of which queue, and which frame of it.
-    fn sent(&mut self) -> Vec<(u64, usize, u64)> {
+    /// What left, and in which cycle its first byte behind the delimiter did.
+    fn sent(&mut self) -> Vec<Left> {
         self.model.advance_to(4 * END_CYCLES, &mut self.outcome);
-        let first = |ns: u64| ns / CYCLE_NS + SELECTED_TO_FIRST;
-        let which = |frame: &[u8]| frame.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-        self.outcome.sent.iter().map(|sent| (first(sent.at_ns), sent.queue, which(&sent.frame))).collect()
+        let left = |sent: &Sent| Left {
+            cycle: sent.at_ns / CYCLE_NS + SELECTED_TO_FIRST,
+            queue: sent.queue,
+            bytes: sent.frame.clone(),
+        };
+        self.outcome.sent.iter().map(left).collect()
     }
+}
+
+/// The stamps of what a port sent, by its number.
+fn take_stamps(card: &mut dyn Card, port: u32) -> Result<Vec<Stamp>, NoRegister> {
+    std::iter::from_fn(|| ptp::take_stamp(card, port).transpose()).collect()
 }
 
 /// A port of both cards, and what its drivers gave it.
@@ -576,6 +606,7 @@ impl OnePort {
         hardware.card.select(self.twin.number);
         let sent = self.compare_times(hardware, compared)?;
         self.compare_counts(hardware, compared)?;
+        self.compare_stamps(hardware, compared)?;
         self.compare_rings(hardware, &sent, compared)?;
         compared.errors += self.reception.compare(&mut self.twin.both(hardware))?;
         compared.received += self.reception.frames;
@@ -587,7 +618,7 @@ impl OnePort {
         while let Some(queued) = hardware.card.card.take_queued() {
             compared.launched += u64::from(queued.launch_ns != 0);
             compared.shaped += u64::from(queued.arrival_ns != 0);
-            self.timed.queued(&queued)?;
+            self.timed.queued(&queued, &self.drivers)?;
         }
         let mut sent = Vec::new();
         while let Some(frame) = hardware.card.card.take_sent() {
@@ -600,17 +631,14 @@ impl OnePort {
         compared.frames += sent.len() as u64;
         let timed: Vec<(u64, usize)> = sent.iter().map(|frame| (frame.cycle, frame.queue)).collect();
         let expected = self.timed.sent();
-        let wanted: Vec<(u64, usize)> = expected.iter().map(|&(cycle, queue, _)| (cycle, queue)).collect();
+        let wanted: Vec<(u64, usize)> = expected.iter().map(|frame| (frame.cycle, frame.queue)).collect();
         if let Some(at) = (0..timed.len().max(wanted.len())).find(|&at| timed.get(at) != wanted.get(at)) {
             let (timed, wanted) = (timed.get(at), wanted.get(at));
             return Err(format!("frame {at} leaves at (cycle, queue) {timed:?}, by the model at {wanted:?}"));
         }
-        for (at, (&(_, queue, number), frame)) in expected.iter().zip(&sent).enumerate() {
-            let driver = self.drivers.iter().find(|driver| driver.queue == queue);
-            let given = driver.and_then(|driver| driver.frames.get(number as usize));
-            if given.is_none_or(|given| !frame.bytes.starts_with(given)) {
-                return Err(format!("frame {at} is not frame {number} of queue {queue}, as by the model"));
-            }
+        let differs = |at: &usize| !sent[*at].bytes.starts_with(&expected[*at].bytes);
+        if let Some(at) = (0..sent.len()).find(differs) {
+            return Err(format!("frame {at} of queue {} is another one by the model", sent[at].queue));
         }
         Ok(sent)
     }
@@ -629,10 +657,31 @@ impl OnePort {
         for count in (0..pairs).flat_map(|queue| LAUNCH_COUNTS.map(|count| count + 8 * queue as u16)) {
             compared.late += counted(count)?;
         }
-        for queue in 0..pairs {
-            compared.refused += counted(RESIDENCE + 8 * queue as u16)?;
+        for queue in 0..pairs as u16 {
+            compared.refused += counted(RESIDENCE + 8 * queue)?;
+            counted(SENT + 8 * queue)?;
+        }
+        let unsendable = self.twin.both(hardware).cards().map(|card| card.read(NOT_SENT));
+        if unsendable[0] != unsendable[1] {
+            return Err(format!("frames that are none are {:?}, by the model {:?}", unsendable[0], unsendable[1]));
         }
         Ok(())
+    }
+
+    /// The oldest stamps of each card, and whether there were more.
+    fn compare_stamps(&mut self, hardware: &mut Hardware, compared: &mut Compared) -> Result<(), String> {
+        let number = self.twin.number as u32;
+        let of = |card: &mut dyn Card, number| -> Result<_, NoRegister> {
+            let stamps = take_stamps(card, number)?;
+            Ok((stamps, card.read(ptp::STAMP_LOST)? >> (number + ptp::SENT) & 1))
+        };
+        let hard = of(&mut hardware.card, number).map_err(|error| error.to_string())?;
+        let soft = of(&mut self.timed.model, 0).map_err(|error| error.to_string())?;
+        compared.stamps += hard.0.len() as u64;
+        if hard == soft {
+            return Ok(());
+        }
+        Err(format!("stamps, and whether some were lost, are {hard:x?}, by the model {soft:x?}"))
     }
 
     fn compare_rings(&mut self, hardware: &mut Hardware, sent: &[Left], compared: &mut Compared) -> Result<(), String> {

@@ -25,6 +25,7 @@ use penstock_shaper::slots::Schedule;
 
 use crate::card::{ring_of, Card, NoRegister, Outcome, Sent, FEATURE_MRG_RXBUF, MOST_PAIRS};
 use crate::memory::Memory;
+use crate::ptp;
 use crate::ring::{Chain, Direction, Layout, Ring, RingError, HEADER_BYTES};
 use ats::Schedulers;
 use clock::ClockRegisters;
@@ -551,7 +552,7 @@ impl Card for Model {
             RESIDENCE..=RESIDENCE_LAST => {
                 self.pairs.get(usize::from(address - RESIDENCE) / 8).map(|pair| half(pair.residence))
             }
-            address @ clock::FIRST..=clock::LAST => self.clock.read(address, self.time.clock(), self.now),
+            address @ ptp::STATUS..=ptp::STAMP_SECONDS_HIGH => self.clock.read(address, self.time.clock(), self.now),
             other => self.registers.read(other),
         };
         found.ok_or(NoRegister { address })

@@ -6,11 +6,11 @@ use penstock_shaper::ptp_clock::Command;
 use penstock_shaper::slots::{Schedule, ScheduleError, MOST_SLOTS};
 
 use super::ats::OVERHEAD_BYTES;
-use super::clock::STAMP_TAKE;
 use super::steering::{Rule, Steering};
 use penstock_shaper::admission::CLASSES;
 
 use crate::card::NoRegister;
+use crate::ptp::{self, DATA};
 
 pub const ID: u32 = 0x5045_4E4E;
 pub const VERSION: u32 = 1 << 16;
@@ -69,7 +69,6 @@ pub struct Registers {
 /// The slots are those of no gate list: too many entries, or one that is too short.
 pub const NO_LIST: u32 = 9;
 
-const DATA: u16 = 0x200;
 const INDEX: u16 = 0x210;
 const COMMIT: u16 = 0x214;
 const ADMIN: u16 = 0x400;
@@ -95,7 +94,6 @@ const LAUNCH_DROP: u16 = 0x684;
 const LAUNCH_HORIZON: u16 = 0x688;
 const ATS_QUEUES: u16 = 0x690;
 const ATS_OVERHEAD: u16 = 0x694;
-const PTP_COMMAND: u16 = 0x300;
 
 /// Entries of the staging area for gate lists.
 const MOST_ENTRIES: usize = 1024;
@@ -144,7 +142,7 @@ impl Registers {
             QUEUE_SELECT => self.selected,
             DATA..INDEX => self.data[word(DATA)],
             INDEX => self.index,
-            COMMIT | GATE_COMMIT | SLOT_COMMIT | PTP_COMMAND => 0,
+            COMMIT | GATE_COMMIT | SLOT_COMMIT | ptp::COMMAND => 0,
             LAUNCH_ENABLE => self.launch,
             LAUNCH_DROP => self.launch_drop,
             LAUNCH_HORIZON => self.launch_horizon_ns,
@@ -178,8 +176,8 @@ impl Registers {
         let word = |from: u16| usize::from(address - from) / 4;
         match address {
             QUEUE_SELECT => self.selected = value,
-            PTP_COMMAND => return Ok(Request::Clock(self.clock_command(value))),
-            STAMP_TAKE => return Ok(Request::TakeStamp(value)),
+            ptp::COMMAND => return Ok(Request::Clock(self.clock_command(value))),
+            ptp::STAMP_TAKE => return Ok(Request::TakeStamp(value)),
             LAUNCH_ENABLE..=LAUNCH_HORIZON => {
                 match address {
                     LAUNCH_ENABLE => self.launch = value & 0xFFFF,

@@ -2,7 +2,7 @@
 //! When event messages of PTP left, by the PTP clock. Twin of the sending half of `pen_time_stamp`, of one port.
 use std::collections::VecDeque;
 
-use penstock_frame::EventMessage;
+use penstock_frame::{finish, EventMessage};
 use penstock_shaper::egress::Tick;
 use penstock_shaper::ptp_clock::PtpClock;
 
@@ -38,7 +38,8 @@ pub struct Stamps {
 impl Stamps {
     /// A frame without FCS leaves, its first byte behind the delimiter in a tick.
     pub fn begins(&mut self, frame: &[u8], first_byte: Tick) {
-        self.leaving = EventMessage::parse(frame).map(|message| Leaving { message, first_byte, time: None });
+        self.leaving =
+            EventMessage::parse(&finish(frame.to_vec())).map(|message| Leaving { message, first_byte, time: None });
     }
 
     /// In the tick behind this one the clock may be another.
