@@ -60,6 +60,28 @@ def test_stamps_are_the_cycles_on_the_wire(switch: _engine.Switch) -> None:
     assert not clock.stamps()
 
 
+def test_every_frame_is_stamped_where_it_is_asked_for(switch: _engine.Switch) -> None:
+    """What one port receives and another one sends; the others have none."""
+    clock = PtpClock(switch)
+    clock.stamp_all(received=[1], sent=[2, 3])
+    body = bytes.fromhex("ffffffffffff 020000000001 88b5").ljust(44, b"\1") + b"\x12\x34" + bytes(18)
+    frame = body + zlib.crc32(body).to_bytes(4, "little")
+    numbers = {port: switch.push(port, switch.cycle + 100 + 10_000 * port, frame) for port in (0, 1)}
+    switch.run(switch.cycle + 30_000)
+    events = switch.events()
+    stamps = clock.stamps()
+    assert {(stamp.message_type, stamp.sequence_id) for stamp in stamps} == {("", 0x1234)}
+    assert [(stamp.port, stamp.sent) for stamp in stamps] == [(1, False), (2, True), (2, True), (3, True), (3, True)]
+    seen = sorted(stamp.ns for stamp in stamps if stamp.sent and stamp.port == 2)
+    sent = (events["kind"] == _engine.KINDS.index("output")) & (events["port"] == 2)
+    cycles = [int(events["cycle"][sent & (events["frame"] == number)][0]) for number in numbers.values()]
+    assert seen[1] - seen[0] == 8 * (cycles[1] - cycles[0])
+    clock.stamp_all()
+    switch.push(1, switch.cycle + 100, frame)
+    switch.run(switch.cycle + 5_000)
+    assert not clock.stamps()
+
+
 def test_rate_slew_and_step(switch: _engine.Switch) -> None:
     clock = PtpClock(switch)
     clock.set_rate(-1000)

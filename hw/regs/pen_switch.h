@@ -346,6 +346,9 @@ extern "C" {
 #define PEN_SWITCH__PTP__STAMP_TAG__MESSAGE_TYPE_bm 0xf0000
 #define PEN_SWITCH__PTP__STAMP_TAG__MESSAGE_TYPE_bp 16
 #define PEN_SWITCH__PTP__STAMP_TAG__MESSAGE_TYPE_bw 4
+#define PEN_SWITCH__PTP__STAMP_TAG__OTHER_bm 0x100000
+#define PEN_SWITCH__PTP__STAMP_TAG__OTHER_bp 20
+#define PEN_SWITCH__PTP__STAMP_TAG__OTHER_bw 1
 #define PEN_SWITCH__PTP__STAMP_TAG__VALID_bm 0x80000000
 #define PEN_SWITCH__PTP__STAMP_TAG__VALID_bp 31
 #define PEN_SWITCH__PTP__STAMP_TAG__VALID_bw 1
@@ -370,6 +373,16 @@ extern "C" {
 #define PEN_SWITCH__PTP__STAMP_SECONDS_HIGH__S_bp 0
 #define PEN_SWITCH__PTP__STAMP_SECONDS_HIGH__S_bw 16
 
+// reg - pen_switch.ptp.stamp_all
+#define PEN_SWITCH__PTP__STAMP_ALL__RECEIVED_bm 0xff
+#define PEN_SWITCH__PTP__STAMP_ALL__RECEIVED_bp 0
+#define PEN_SWITCH__PTP__STAMP_ALL__RECEIVED_bw 8
+#define PEN_SWITCH__PTP__STAMP_ALL__RECEIVED_reset 0x0
+#define PEN_SWITCH__PTP__STAMP_ALL__SENT_bm 0xff00
+#define PEN_SWITCH__PTP__STAMP_ALL__SENT_bp 8
+#define PEN_SWITCH__PTP__STAMP_ALL__SENT_bw 8
+#define PEN_SWITCH__PTP__STAMP_ALL__SENT_reset 0x0
+
 // regfile - pen_switch.ptp
 typedef struct __attribute__ ((__packed__)) {
     uint32_t command;
@@ -389,6 +402,7 @@ typedef struct __attribute__ ((__packed__)) {
     uint32_t stamp_fraction;
     uint32_t stamp_seconds_low;
     uint32_t stamp_seconds_high;
+    uint32_t stamp_all;
 } pen_switch__ptp_t;
 
 // reg - pen_switch.admin_base_time_seconds_low
@@ -666,7 +680,7 @@ typedef struct __attribute__ ((__packed__)) {
     uint32_t table_commit;
     uint8_t RESERVED_218_2ff[0xe8];
     pen_switch__ptp_t ptp;
-    uint8_t RESERVED_3a0_3ff[0x60];
+    uint8_t RESERVED_3a4_3ff[0x5c];
     uint32_t admin_base_time_seconds_low;
     uint32_t admin_base_time_seconds_high;
     uint32_t admin_base_time_nanoseconds;

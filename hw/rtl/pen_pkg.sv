@@ -353,14 +353,16 @@ package pen_pkg;
     logic        found;
     logic        good;
     logic [7:0]  index;
+    logic        other;
     logic [1:0]  message_type;
     logic [15:0] sequence_id;
   } stamp_request_t;
 
   typedef struct packed {
     logic        valid;
+    logic        other;               // no event message of PTP
     logic [1:0]  message_type;        // of PTP: 0 Sync, 1 Delay_Req, 2 Pdelay_Req, 3 Pdelay_Resp
-    logic [15:0] sequence_id;         // of the message; for an edge of the input its number
+    logic [15:0] sequence_id;         // of the message; what stands there in another frame; for an edge of the input its number
     ptp_time_t   moment;              // fraction: the upper 8 bits
   } stamp_t;
 

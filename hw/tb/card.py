@@ -22,7 +22,7 @@ REGISTERS = {
     "address_low": 0x48C, "address_high": 0x490, "counters": 0x1000,
     "schedulers": 0x01C, "ats_queues": 0x690, "ats_overhead": 0x694,
     "launch_enable": 0x680, "launch_drop": 0x684, "launch_horizon": 0x688,
-    "ptp": 0x300, "stamp_take": 0x388, "stamp_tag": 0x38C, "stamp_ns": 0x390,
+    "ptp": 0x300, "stamp_take": 0x388, "stamp_tag": 0x38C, "stamp_ns": 0x390, "stamp_all": 0x3A0,
 }  # fmt: skip
 # Of the counters, from their base on.
 NO_BUFFER, NOT_SENT, FILTERED, FULL, BAD, RECEIVED, SENT, RECEIVED_OCTETS, SENT_OCTETS, LATE, DROPPED, BEYOND = (

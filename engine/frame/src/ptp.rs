@@ -5,22 +5,38 @@ use crate::{Header, ADDRESSES_BYTES, PTP_ETHERTYPE, TAG_BYTES, VLAN_ETHERTYPE};
 const UDP: u8 = 17;
 const UDP_PORT: u16 = 319;
 const UDP_BYTES: usize = 8;
+const PORTS_BYTES: usize = 4;
 const SEQUENCE_AT: usize = 30;
 
-/// What tells one from another. Twin of `pen_ptp_parser`.
+/// What tells one frame from another by its time stamp. Twin of `pen_ptp_parser`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EventMessage {
-    /// 0 to 3: Sync, Delay_Req, Pdelay_Req, Pdelay_Resp.
-    pub message_type: u8,
+pub struct Identity {
+    /// Of an event message, 0 to 3: Sync, Delay_Req, Pdelay_Req, Pdelay_Resp. None: another frame.
+    pub message_type: Option<u8>,
+    /// Of another frame the octets that stand where a message has it.
     pub sequence_id: u16,
 }
 
-impl EventMessage {
-    /// Of a frame from its destination address on: on Ethernet or in UDP over IPv4, behind one tag or none.
-    pub fn parse(frame: &[u8]) -> Option<Self> {
-        let message = frame.get(on_ethernet(frame).or_else(|| in_udp(frame))?..)?;
-        let sequence_id = message.get(SEQUENCE_AT..)?.first_chunk()?;
-        Some(Self { message_type: message[0] & 3, sequence_id: u16::from_be_bytes(*sequence_id) })
+impl Identity {
+    /// Of a frame from its destination address to its FCS, if it is an event message: on Ethernet or in UDP over IPv4, behind one
+    /// tag or none.
+    pub fn of_event(frame: &[u8]) -> Option<Self> {
+        let at = on_ethernet(frame).or_else(|| in_udp(frame))?;
+        Self::at(frame, at, true).filter(|identity| identity.message_type.is_some())
+    }
+
+    /// Of any frame. In UDP a message is one if its port stands before where a message on Ethernet has its sequenceId.
+    pub fn of_frame(frame: &[u8]) -> Option<Self> {
+        let payload = payload(frame);
+        let is_in_time = |message: &usize| message - UDP_BYTES + PORTS_BYTES <= payload + SEQUENCE_AT;
+        let in_udp = in_udp(frame).filter(is_in_time);
+        Self::at(frame, in_udp.unwrap_or(payload), in_udp.is_some() || on_ethernet(frame).is_some())
+    }
+
+    fn at(frame: &[u8], message: usize, is_ptp: bool) -> Option<Self> {
+        let sequence_id = u16::from_be_bytes(*frame.get(message + SEQUENCE_AT..)?.first_chunk()?);
+        let message_type = (is_ptp && is_event(frame, message)).then(|| frame[message] & 3);
+        Some(Self { message_type, sequence_id })
     }
 }
 
@@ -44,12 +60,12 @@ pub(crate) fn on_ethernet(frame: &[u8]) -> Option<usize> {
     (has_type(frame, message - 2, PTP_ETHERTYPE) && is_event(frame, message)).then_some(message)
 }
 
+/// Where what is sent to the port of event messages begins.
 fn in_udp(frame: &[u8]) -> Option<usize> {
     let ipv4 = Header::parse(frame).ipv4?;
     let packet = payload(frame);
-    let message = packet + 4 * usize::from(frame.get(packet)? & 0xF) + UDP_BYTES;
-    let is_ptp = ipv4.protocol == UDP && ipv4.destination_port == UDP_PORT;
-    (is_ptp && is_event(frame, message)).then_some(message)
+    let words = usize::from(frame.get(packet)? & 0xF);
+    (ipv4.protocol == UDP && ipv4.destination_port == UDP_PORT).then_some(packet + 4 * words + UDP_BYTES)
 }
 
 #[cfg(test)]
@@ -83,23 +99,37 @@ mod tests {
         for (head, tag) in heads.iter().flat_map(|head| [(head, &tag[..]), (head, &[])]) {
             let frame = |message_type| [&ADDRESSES, tag, head, &message(message_type)].concat();
             for message_type in 0..16 {
-                let found = EventMessage::parse(&frame(message_type));
-                let wanted = (message_type < 4).then_some(EventMessage { message_type, sequence_id: 0xABCD });
-                assert_eq!(found, wanted, "{head:?}");
+                let event = Identity { message_type: Some(message_type), sequence_id: 0xABCD };
+                assert_eq!(Identity::of_event(&frame(message_type)), (message_type < 4).then_some(event), "{head:?}");
             }
             let whole = frame(0);
             let shortest = whole.len() - 44 + SEQUENCE_AT + 2;
-            assert!((0..shortest).all(|length| EventMessage::parse(&whole[..length]).is_none()));
-            assert!(EventMessage::parse(&whole[..shortest]).is_some());
+            assert!((0..shortest).all(|length| Identity::of_event(&whole[..length]).is_none()));
+            assert!(Identity::of_event(&whole[..shortest]).is_some());
         }
     }
 
     #[test]
     fn nothing_else_is_one() {
-        for head in
-            [vec![0x88, 0xF8], udp(320, 0, 0), udp(UDP_PORT, 0, 1), vec![0x81, 0, 0, 1, 0x81, 0, 0, 1, 0x88, 0xF7]]
-        {
-            assert_eq!(EventMessage::parse(&[&ADDRESSES[..], &head, &message(0)].concat()), None, "{head:?}");
+        let two_tags = vec![0x81, 0, 0, 1, 0x81, 0, 0, 1, 0x88, 0xF7];
+        for head in [vec![0x88, 0xF8], udp(320, 0, 0), udp(UDP_PORT, 0, 1), two_tags] {
+            assert_eq!(Identity::of_event(&[&ADDRESSES[..], &head, &message(0)].concat()), None, "{head:?}");
         }
+    }
+
+    #[test]
+    fn every_frame_has_an_identity() {
+        let of =
+            |head: &[u8], message_type| Identity::of_frame(&[&ADDRESSES[..], head, &message(message_type)].concat());
+        let identity = |message_type, sequence_id| Some(Identity { message_type, sequence_id });
+        for head in [vec![0x88, 0xF7], udp(UDP_PORT, 0, 0), udp(UDP_PORT, 1, 0)] {
+            assert_eq!(of(&head, 1), identity(Some(1), 0xABCD), "{head:?}");
+            assert_eq!(of(&head, 4), identity(None, 0xABCD), "{head:?}");
+        }
+        assert_eq!(of(&[0x88, 0xB5], 1), identity(None, 0xABCD));
+        assert_eq!(of(&[0x81, 0, 0, 1, 0x88, 0xB5], 1), identity(None, 0xABCD));
+        // The octets 30 and 31 behind the EtherType: of the message, or in the options that push the port behind them.
+        assert_eq!(of(&udp(320, 0, 0), 1), identity(None, 44));
+        assert_eq!(of(&udp(UDP_PORT, 2, 0), 1), identity(None, 0x013F));
     }
 }

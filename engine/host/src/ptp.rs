@@ -21,6 +21,8 @@ pub const STAMP_NANOSECONDS: u16 = 0x390;
 pub const STAMP_FRACTION: u16 = 0x394;
 pub const STAMP_SECONDS_LOW: u16 = 0x398;
 pub const STAMP_SECONDS_HIGH: u16 = 0x39C;
+/// Ports whose frames all get a stamp: bit p those that port p receives, bit 8 + p those that it sends.
+pub const STAMP_ALL: u16 = 0x3A0;
 
 /// Of the sources of stamps what port 0 has sent; those behind it are of the other ports.
 pub const SENT: u32 = 8;
@@ -28,7 +30,7 @@ pub const SENT: u32 = 8;
 /// When a message was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// messageType above 16 bits of sequenceId.
+    /// messageType above 16 bits of sequenceId; bit 20: no event message.
     pub message: u32,
     pub seconds: u64,
     pub ns: u32,

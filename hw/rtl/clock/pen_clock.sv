@@ -18,7 +18,7 @@ module pen_clock
   input  logic                  request_i,       // one cycle
   input  logic                  write_i,
   input  logic [5:0]            addr_i,          // word
-  input  logic [4:0]            data_i,
+  input  logic [15:0]           data_i,
   input  logic [79:0]           command_data_i,  // held from the request of a command to its answer
   output logic                  ack_o,
   output logic [31:0]           data_o,
@@ -54,13 +54,16 @@ module pen_clock
   localparam logic [5:0] STAMP_FRACTION = 6'h25;
   localparam logic [5:0] STAMP_SECONDS_LOW = 6'h26;
   localparam logic [5:0] STAMP_SECONDS_HIGH = 6'h27;
+  localparam logic [5:0] STAMP_ALL = 6'h28;
 
   typedef enum logic [1:0] {IDLE, DECODE, ACT, ANSWER} state_e;
 
   state_e             state_q;
   logic               write_q;
   logic [5:0]         addr_q;
-  logic [4:0]         source_q;                   // of a stamp: {input, sent, port}
+  logic [15:0]        written_q;
+  logic [4:0]         source;                     // of a stamp: {input, sent, port}
+  logic [2*PORTS-1:0] all_q;                      // {sent, received}
   ptp_command_e       command_q;
   logic [31:0]        data_d, data_q;
   logic               command_ready, clock_idle, slewing;
@@ -86,7 +89,7 @@ module pen_clock
     if (request_i) begin
       write_q   <= write_i;
       addr_q    <= addr_i;
-      source_q  <= data_i;
+      written_q <= data_i;
       command_q <= ptp_command_e'(data_i[2:0]);
     end
     if (state_q == DECODE) begin
@@ -95,7 +98,9 @@ module pen_clock
         seconds_q  <= now.seconds;
         fraction_q <= now.fraction;
       end
+      if (write_q && addr_q == STAMP_ALL) all_q <= {written_q[8+:PORTS], written_q[PORTS-1:0]};
     end
+    if (rst_i) all_q <= '0;
   end
 
   assign ack_o  = state_q == ANSWER;
@@ -113,11 +118,12 @@ module pen_clock
       INCREMENT_NS: data_d = 32'(increment[39:32]);
       STAMP_WAITING: data_d = {15'd0, waiting[2*PORTS], 8'(waiting[PORTS+:PORTS]), 8'(waiting[PORTS-1:0])};
       STAMP_LOST: data_d = {15'd0, lost[2*PORTS], 8'(lost[PORTS+:PORTS]), 8'(lost[PORTS-1:0])};
-      STAMP_TAG: data_d = {stamp.valid, 13'd0, stamp.message_type, stamp.sequence_id};
+      STAMP_TAG: data_d = {stamp.valid, 10'd0, stamp.other, 2'd0, stamp.message_type, stamp.sequence_id};
       STAMP_NANOSECONDS: data_d = 32'(stamp.moment.ns);
       STAMP_FRACTION: data_d = stamp.moment.fraction;
       STAMP_SECONDS_LOW: data_d = stamp.moment.seconds[31:0];
       STAMP_SECONDS_HIGH: data_d = 32'(stamp.moment.seconds[47:32]);
+      STAMP_ALL: data_d = {16'd0, 8'(all_q[PORTS+:PORTS]), 8'(all_q[PORTS-1:0])};
       default: ;
     endcase
   end
@@ -126,10 +132,11 @@ module pen_clock
   assign take       = state_q == DECODE && write_q && addr_q == STAMP_TAKE;
 
   // A source that the switch does not have is the number behind the last one.
+  assign source = written_q[4:0];
   always_comb begin
     take_source = 5'(2 * PORTS + 1);
-    if (source_q[4]) take_source = 5'(2 * PORTS);
-    else if (4'(source_q[2:0]) < 4'(PORTS)) take_source = 5'(source_q[2:0]) + (source_q[3] ? 5'(PORTS) : 5'd0);
+    if (source[4]) take_source = 5'(2 * PORTS);
+    else if (4'(source[2:0]) < 4'(PORTS)) take_source = 5'(source[2:0]) + (source[3] ? 5'(PORTS) : 5'd0);
   end
 
   pen_ptp_clock #(.LEAD_CYCLES(LEAD_CYCLES)) u_clock (
@@ -154,6 +161,7 @@ module pen_clock
     .rst_i,
     .awake_i,
     .time_i       (now),
+    .all_i        (all_q),
     .delimiter_i,
     .beat_i,
     .beat_valid_i,
@@ -171,4 +179,7 @@ module pen_clock
 
   assign time_o = now;
   assign idle_o = clock_idle && state_q == IDLE;
+
+  logic unused;
+  assign unused = ^written_q;
 endmodule

@@ -2,7 +2,8 @@
 // Finds the event messages of PTP (messageType 0 to 3) in a stream of frames, one byte at a time.
 //
 // EtherType 88-F7, or UDP over IPv4 to port 319; with or without a VLAN tag. Not found: later fragments, as they have
-// no UDP header. The answer comes in two parts, the second after the frame's end and only if the frame is good:
+// no UDP header. With all_i every frame is found, by the bytes that stand where such a message has its sequenceId; in UDP if its port
+// comes before those are there, else on Ethernet. The answer comes in two parts, the second after the frame's end and only if the frame is good:
 //
 //     byte          | sequenceId |   ..                  | last, good |
 //     request_o                    found, until served                  good, until served
@@ -14,6 +15,7 @@ module pen_ptp_parser
 (
   input  logic         clk_i,
   input  logic         rst_i,
+  input  logic         all_i,
   input  logic         valid_i,
   input  logic [7:0]   data_i,
   input  logic         last_i,
@@ -26,11 +28,12 @@ module pen_ptp_parser
   localparam logic [15:0] PORT_EVENT = 16'd319;
   localparam logic [5:0]  UDP_BYTES_BEHIND_PORTS = 6'd4;
 
-  typedef enum logic [2:0] {HEADER, UDP, PTP, FOUND, IGNORE} state_e;
+  typedef enum logic [2:0] {HEADER, UDP, PTP, OTHER, FOUND, IGNORE} state_e;
 
   state_e      state_q, state_d;
   logic [5:0]  count_q, count_d;       // bytes of this part of the frame
-  logic        found_q, good_q;
+  logic        found_q, good_q, other_q;
+  logic        general_q;              // no event message
   logic [7:0]  index_q;
   logic [1:0]  message_type_q;
   logic [15:0] sequence_id_q;
@@ -45,7 +48,7 @@ module pen_ptp_parser
     .header_o(header)
   );
 
-  assign found    = valid_i && state_q == PTP && count_q == 6'd31;
+  assign found    = valid_i && state_q inside {PTP, OTHER} && count_q == 6'd31;
   assign is_event = header.has_ports && header.ipv4_fields[39:32] == PROTOCOL_UDP
       && header.ipv4_fields[15:0] == PORT_EVENT;
 
@@ -59,6 +62,9 @@ module pen_ptp_parser
           if (header.type_valid && header.last_two == TYPE_PTP) begin
             state_d = PTP;
             count_d = '0;
+          end else if (header.type_valid && all_i) begin
+            state_d = OTHER;
+            count_d = '0;
           end else if (header.ipv4_complete) begin           // this is the first byte behind the ports
             state_d = is_event ? UDP : IGNORE;
             count_d = 6'd1;
@@ -69,7 +75,14 @@ module pen_ptp_parser
           count_d = '0;
         end
         PTP: begin
-          if (count_q == '0 && data_i[3:2] != '0) state_d = IGNORE;
+          if (count_q == '0 && data_i[3:2] != '0 && !all_i) state_d = IGNORE;
+          if (found) state_d = FOUND;
+        end
+        OTHER: begin
+          if (header.ipv4_complete && is_event) begin
+            state_d = UDP;
+            count_d = 6'd1;
+          end
           if (found) state_d = FOUND;
         end
         default: ;
@@ -97,13 +110,15 @@ module pen_ptp_parser
     end
     if (valid_i) begin
       if (header.position == '0) index_q <= index_i;
-      if (state_q == PTP && count_q == '0) message_type_q <= data_i[1:0];
+      if (state_q == PTP && count_q == '0) {general_q, message_type_q} <= {data_i[3:2] != '0, data_i[1:0]};
       if (found) sequence_id_q <= header.last_two;
+      if (found) other_q <= state_q == OTHER || general_q;
     end
   end
 
   assign request_o = '{
-    found: found_q, good: good_q, index: index_q, message_type: message_type_q, sequence_id: sequence_id_q
+    found: found_q, good: good_q, index: index_q, other: other_q, message_type: other_q ? '0 : message_type_q,
+    sequence_id: sequence_id_q
   };
 
   logic unused;

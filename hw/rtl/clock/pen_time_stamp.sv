@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time stamps of PTP event messages, received and sent, and of edges of an input.
+// Time stamps of PTP event messages, or of all frames, received and sent, and of edges of an input.
 //
 // A stamp is the time T of the cycle in which the first byte behind the delimiter stands at the pins (see below for the
 // receive side). The time of the last 256 cycles is kept, so an event has to remember only its cycle until the message
@@ -28,6 +28,7 @@ module pen_time_stamp
   input  logic                  rst_i,
   input  logic                  awake_i,         // after reset, for a while
   input  ptp_time_t             time_i,
+  input  logic [2*PORTS-1:0]    all_i,           // sources of which every frame is stamped
   // Receive: what leaves the FIFO of the MAC
   input  logic [PORTS-1:0]      delimiter_i,
   input  rx_beat_t [PORTS-1:0]  beat_i,
@@ -68,6 +69,7 @@ module pen_time_stamp
 
   typedef struct packed {
     kept_t       moment;
+    logic        other;
     logic [1:0]  message_type;
     logic [15:0] sequence_id;
   } record_t;
@@ -103,6 +105,7 @@ module pen_time_stamp
     pen_ptp_parser u_parser (
       .clk_i    (parser_clk),
       .rst_i,
+      .all_i    (all_i[p]),
       .valid_i  (valid_q),
       .data_i   (data_q),
       .last_i   (last_q),
@@ -135,6 +138,7 @@ module pen_time_stamp
     pen_ptp_parser u_parser (
       .clk_i    (parser_clk),
       .rst_i,
+      .all_i    (all_i[PORTS+p]),
       .valid_i  (valid_q),
       .data_i   (data_q),
       .last_i   (!gmii_tx_en_i[p]),
@@ -176,7 +180,8 @@ module pen_time_stamp
   end
 
   assign request[2*PORTS] = '{
-    found: edge_found_q, good: edge_good_q, index: edge_index_q, message_type: '0, sequence_id: edge_sequence_q
+    found: edge_found_q, good: edge_good_q, index: edge_index_q, other: 1'b0, message_type: '0,
+    sequence_id: edge_sequence_q
   };
 
   // ---- In turn: cycle 0 -------------------------------------------------------------------------------------------
@@ -198,6 +203,7 @@ module pen_time_stamp
   kept_t       now, moment;
   logic        record_q;
   source_t     record_source_q;
+  logic        other_q;
   logic [1:0]  message_type_q;
   logic [15:0] sequence_id_q;
   record_t     record, taken;
@@ -217,7 +223,7 @@ module pen_time_stamp
     .read_data_o (moment)
   );
 
-  assign record      = '{moment: moment, message_type: message_type_q, sequence_id: sequence_id_q};
+  assign record      = '{moment: moment, other: other_q, message_type: message_type_q, sequence_id: sequence_id_q};
   assign take_source = take_source_i < 5'(SOURCES) ? source_t'(take_source_i) : '0;
 
   // A record that is read has joined its queue before.
@@ -241,6 +247,7 @@ module pen_time_stamp
     full_q          <= place_t'(write_q[source_next] + 1'b1) == read_q[source_next];
     record_q        <= chosen.found;
     record_source_q <= source_q;
+    other_q         <= chosen.other;
     message_type_q  <= chosen.message_type;
     sequence_id_q   <= chosen.sequence_id;
     if (take_i) begin
@@ -266,6 +273,7 @@ module pen_time_stamp
 
   assign stamp_o = '{
     valid: taken_valid_q,
+    other: taken.other,
     message_type: taken.message_type,
     sequence_id: taken.sequence_id,
     moment: '{seconds: 48'(taken.moment.seconds), ns: taken.moment.ns, fraction: {taken.moment.fraction, 24'd0}}

@@ -64,7 +64,7 @@ module pen_config
   output logic                               clock_request_o,     // one cycle; the answer may take any time
   output logic                               clock_write_o,
   output logic [5:0]                         clock_addr_o,        // word; this and the data are held until the answer
-  output logic [4:0]                         clock_data_o,        // all that its registers take
+  output logic [15:0]                        clock_data_o,        // all that its registers take
   output logic [79:0]                        clock_staged_o,      // what a command takes of what is staged
   input  logic                               clock_ack_i,
   input  logic [31:0]                        clock_data_i,
@@ -221,7 +221,7 @@ module pen_config
   assign clock_request_o = (clock_access.read || clock_access.write) && clock_access.address[15:8] == REG_PTP[15:8];
   assign clock_write_o   = clock_access.write;
   assign clock_addr_o    = clock_access.address[7:2];
-  assign clock_data_o    = clock_access.data[4:0];
+  assign clock_data_o    = clock_access.data[15:0];
   assign clock_staged_o  = clock_staged.data[79:0];
   assign node_answer[NODE_CLOCK] = clock_ack_i;
   assign node_data[NODE_CLOCK]   = clock_data_i;

@@ -115,7 +115,7 @@ module pen_nic
     .request_i     (asked.read || asked.write),
     .write_i       (asked.write),
     .addr_i        (asked.address[7:2]),
-    .data_i        (asked.data[4:0]),
+    .data_i        (asked.data[15:0]),
     .command_data_i(clock_command_data),
     .ack_o         (clock_ack),
     .data_o        (clock_data),

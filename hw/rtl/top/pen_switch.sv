@@ -129,7 +129,7 @@ module pen_switch
   logic [31:0]                      counter_data;
   logic                             clock_request, clock_write, clock_ack;
   logic [5:0]                       clock_addr;
-  logic [4:0]                       clock_wdata;
+  logic [15:0]                      clock_wdata;
   logic [79:0]                      clock_staged;
   logic [31:0]                      clock_rdata;
   logic                             status_request, status_write, status_ack;

@@ -15,7 +15,7 @@ from penstock._engine import PtpClock
 SECOND = 10**9
 SET, STEP, SLEW, INCREMENT = 1, 2, 3, 4
 COMMAND, STATUS, NANOSECONDS, FRACTION, SECONDS_LOW, SECONDS_HIGH, INCREMENT_FRACTION, INCREMENT_NS = range(8)
-WAITING, LOST, TAKE, TAG, STAMP_NS, STAMP_FRACTION, STAMP_SECONDS_LOW, STAMP_SECONDS_HIGH = range(0x20, 0x28)
+WAITING, LOST, TAKE, TAG, STAMP_NS, STAMP_FRACTION, STAMP_SECONDS_LOW, STAMP_SECONDS_HIGH, ALL = range(0x20, 0x29)
 REQUEST_TO_ACT = 42  # cycles from the request of a command to the one in which it acts
 
 
@@ -41,11 +41,22 @@ class Bench:
         await FallingEdge(self.dut.clk_i)
         self.cycle += 1
 
+    async def send(self, port, body):
+        """Gives the cycle of the first byte behind the delimiter."""
+        at = self.cycle + 8
+        for byte in bytes([0x55] * 7 + [0xD5]) + with_fcs(body):
+            self.dut.gmii_tx_en_i.value, self.dut.gmii_txd_i.value = 1 << port, byte << 8 * port
+            await self.tick()
+        self.dut.gmii_tx_en_i.value = 0
+        for _ in range(60):
+            await self.tick()
+        return at
+
     async def access(self, addr, data=None):
         """A request; returns the answer and the cycle in which it was made."""
         dut, at = self.dut, self.cycle
         dut.request_i.value, dut.write_i.value, dut.addr_i.value = 1, int(data is not None), addr
-        dut.data_i.value = random.getrandbits(5) if data is None else data
+        dut.data_i.value = random.getrandbits(16) if data is None else data
         await self.tick()
         dut.request_i.value = 0
         for _ in range(60):
@@ -146,15 +157,8 @@ async def stamps_are_taken(dut):
     for port in range(bench.ports):
         sequence_id = random.getrandbits(16)
         header = bytes([0]) + bytes(29) + sequence_id.to_bytes(2, "big") + bytes(20)
-        frame = with_fcs(bytes(12) + b"\x88\xf7" + header)
-        for n, byte in enumerate(bytes([0x55] * 7 + [0xD5]) + frame):
-            dut.gmii_tx_en_i.value, dut.gmii_txd_i.value = 1 << port, byte << 8 * port
-            if n == 8:
-                expected.append((8 + port, 0, sequence_id, bench.cycle))
-            await bench.tick()
-        dut.gmii_tx_en_i.value = 0
-        for _ in range(60):
-            await bench.tick()
+        at = await bench.send(port, bytes(12) + b"\x88\xf7" + header)
+        expected.append((8 + port, 0, sequence_id, at))
     assert await bench.read(WAITING) == 1 << 16 | ((1 << bench.ports) - 1) << 8
     assert await bench.read(LOST) == 0
     for source, message_type, sequence_id, at in expected:
@@ -163,6 +167,19 @@ async def stamps_are_taken(dut):
         fraction, low, high = [await bench.read(a) for a in (STAMP_FRACTION, STAMP_SECONDS_LOW, STAMP_SECONDS_HIGH)]
         assert (high << 32 | low, await bench.read(STAMP_NS), fraction) == bench.twin.time(at)
     assert await bench.read(WAITING) == 0
+    await bench.send(0, bytes(12) + b"\x88\xb5" + bytes(46))
+    assert await bench.read(WAITING) == 0
+    ports = (1 << bench.ports) - 1
+    await bench.access(ALL, 0xFFFF)
+    assert await bench.read(ALL) == ports << 8 | ports
+    await bench.access(ALL, 0x0100)
+    assert await bench.read(ALL) == 0x0100
+    at = await bench.send(0, bytes(12) + b"\x88\xb5" + bytes(30) + b"\x12\x34" + bytes(14))
+    await bench.send(1, bytes(12) + b"\x88\xb5" + bytes(46))
+    assert await bench.read(WAITING) == 0x0100
+    await bench.access(TAKE, 8)
+    assert await bench.read(TAG) == 1 << 31 | 1 << 20 | 0x1234
+    assert await bench.read(STAMP_NS) == bench.twin.time(at)[1]
     for source in (0, 7, 8 + bench.ports % 8, 16, 31):
         await bench.access(TAKE, source)
         assert await bench.read(TAG) >> 31 == 0

@@ -321,3 +321,26 @@ async def received_messages_are_stamped_to_the_cycle(dut):
     await host.write("stamp_take", 0)
     assert await host.read("stamp_tag") >> 31 == 0
     assert [b - a for a, b in pairwise(stamps)] == [8 * (b - a) for a, b in pairwise(starts)]
+
+
+@cocotb.test()
+async def all_received_frames_are_stamped_if_they_are_to(dut):
+    """In their order, also those that the host has no room for."""
+    host = await host_of(dut)
+    await receivers(host, (0,))
+    await host.write("stamp_all", 1)
+    frames, starts = [], []
+    for _ in range(6):
+        frames.append(on_the_wire(udp()[0]))
+        starts.append(host.cycle + len(host.incoming))
+        host.arrive(frames[-1])
+        await host.step(len(host.incoming) + random.randrange(50, 90))
+    stamps = []
+    for frame in frames:
+        await host.write("stamp_take", 0)
+        at = 48 if frame[12:14] == b"\x81\x00" else 44
+        assert await host.read("stamp_tag") == 1 << 31 | 1 << 20 | int.from_bytes(frame[at : at + 2], "big")
+        stamps.append(await host.read("stamp_ns"))
+    await host.write("stamp_take", 0)
+    assert await host.read("stamp_tag") >> 31 == 0
+    assert [b - a for a, b in pairwise(stamps)] == [8 * (b - a) for a, b in pairwise(starts)]

@@ -89,6 +89,7 @@ class Bench:
     async def start(self):
         dut = self.dut
         dut.rst_i.value = dut.awake_i.value = 1
+        dut.all_i.value = 0
         for name in ("delimiter_i", "beat_i", "beat_valid_i", "gmii_txd_i", "gmii_tx_en_i", "gmii_tx_er_i"):
             getattr(dut, name).value = 0
         dut.capture_i.value = dut.clear_lost_i.value = dut.take_i.value = dut.take_source_i.value = 0
@@ -139,20 +140,21 @@ class Bench:
         dut.take_i.value = dut.clear_lost_i.value = 0
 
     async def take(self, source):
-        """(moment, messageType, sequenceId), or None."""
+        """(moment, messageType, sequenceId, whether it is no event message), or None."""
         dut = self.dut
         dut.take_i.value, dut.take_source_i.value = 1, source
         await self.tick()
         word = dut.stamp_o.value.to_unsigned()
         seconds, ns, fraction = word >> 62 & (1 << 48) - 1, word >> 32 & (1 << 30) - 1, word & 0xFFFFFFFF
-        if not word >> 128 & 1:
+        if not word >> 129 & 1:
             return None
-        return (seconds * 10**9 + ns << 32 | fraction), word >> 126 & 3, word >> 110 & 0xFFFF
+        return (seconds * 10**9 + ns << 32 | fraction), word >> 126 & 3, word >> 110 & 0xFFFF, bool(word >> 128 & 1)
 
     async def expect(self, source):
         """The oldest stamp of a source is what was seen on its wire."""
-        moment, message_type, sequence_id = self.queues[source].popleft()
-        assert await self.take(source) == (moment >> 24 << 24, message_type, sequence_id), f"source {source}"
+        moment, message_type, sequence_id, *is_other = self.queues[source].popleft()
+        wanted = (moment >> 24 << 24, message_type, sequence_id, is_other == [True])
+        assert await self.take(source) == wanted, f"source {source}"
 
 
 class Wire:
@@ -202,6 +204,25 @@ class Wire:
         return self.samples[at], 1, int(self.error and at == len(self.samples) - 1), False
 
 
+def other(frame):
+    """What tells a frame that is no event message: (0, the octets where one has its sequenceId, True)."""
+    payload = 18 if frame[12:14] == VLAN else 14
+    version, words = frame[payload] >> 4, frame[payload] & 0xF
+    is_udp = frame[payload - 2 : payload] == b"\x08\x00" and version == 4 and words in (5, 6)
+    fragment = int.from_bytes(frame[payload + 6 : payload + 8], "big") & 0x1FFF
+    if is_udp and frame[payload + 9] == 17 and not fragment:
+        ports = payload + 4 * words
+        if frame[ports + 2 : ports + 4] == EVENT_PORT.to_bytes(2, "big"):
+            payload = ports + 8
+    return 0, int.from_bytes(frame[payload + 30 : payload + 32], "big"), True
+
+
+def has_late_ports(frame):
+    """UDP whose ports stand behind where a message on Ethernet has its sequenceId."""
+    payload = 18 if frame[12:14] == VLAN else 14
+    return frame[payload - 2 : payload] == b"\x08\x00" and frame[payload] & 0xF > 6
+
+
 def frame_of(body):
     return with_fcs(body.ljust(60, b"\0"))
 
@@ -242,6 +263,52 @@ async def smallest_frames_back_to_back(dut):
             message_type = random.randrange(4)
             body = ethernet(0x88F7, ptp_header(message_type, n), ())
             wire.frames.append((frame_of(body), (message_type, n), 0, 1))
+    taken = 0
+    while taken < 80 * bench.ports:
+        await bench.tick()
+        waiting = dut.waiting_o.value.to_unsigned()
+        for source in range(2 * bench.ports):
+            if waiting >> source & 1 and bench.queues[source]:
+                await bench.expect(source)
+                taken += 1
+    assert dut.lost_o.value == 0
+
+
+@cocotb.test()
+async def stamps_every_frame_where_it_is_asked_for(dut):
+    """Of some sources all frames, good ones, beside others of which event messages are."""
+    bench = Bench(dut)
+    await bench.start()
+    everything = random.getrandbits(2 * bench.ports) | 1 << bench.ports
+    dut.all_i.value = everything
+    for source, wire in enumerate(bench.receive + bench.send):
+        for _ in range(14):
+            body, found = message()
+            frame = frame_of(body)
+            if everything >> source & 1 and (found is None or has_late_ports(frame)):
+                found = other(frame)
+            bad = random.random() < 0.1
+            wire.frames.append((frame, None if bad else found, (5 if bad else 0), random.choice((1, 4, 12))))
+    while any(wire.frames or wire.bytes or wire.position is not None for wire in bench.receive + bench.send):
+        await bench.tick()
+    for _ in range(60):
+        await bench.tick()
+    for source, queue in enumerate(bench.queues):
+        while queue:
+            await bench.expect(source)
+    assert dut.waiting_o.value == 0 and dut.lost_o.value == 0
+
+
+@cocotb.test()
+async def smallest_frames_of_any_kind_back_to_back(dut):
+    """Every frame of 64 bytes with the smallest gap is stamped, at all ports, taken as they come."""
+    bench = Bench(dut)
+    await bench.start()
+    dut.all_i.value = (1 << 2 * bench.ports) - 1
+    for wire in bench.receive + bench.send:
+        for _ in range(40):
+            frame = frame_of(ethernet(random.choice((0x88B5, 0x0800, 0x0806)), random.randbytes(46), ()))
+            wire.frames.append((frame, other(frame), 0, 1))
     taken = 0
     while taken < 80 * bench.ports:
         await bench.tick()

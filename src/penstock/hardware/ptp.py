@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -43,8 +44,8 @@ class Stamp:
 
     port: int | None  # None: an edge of the input
     sent: bool
-    message_type: str  # "" of an edge
-    sequence_id: int  # of the message; of an edge its number
+    message_type: str  # "" of an edge, and of a frame that is no event message
+    sequence_id: int  # of the message; of another frame the octets that stand there; of an edge its number
     ns: int  # TAI since 1970
     fraction: int  # of a nanosecond, in units of 2^-32
 
@@ -124,6 +125,11 @@ class PtpClock:
         """How much faster than its oscillator the clock runs."""
         self.increment = round(CYCLE_NS * FRACTION * (1 + ppb / 1e9))
 
+    def stamp_all(self, *, received: Collection[int] = (), sent: Collection[int] = ()) -> None:
+        """Has all frames stamped that some ports receive and send; of the other ports event messages are."""
+        mask = sum(1 << port for port in {*received}), sum(1 << port for port in {*sent})
+        self._bus.write(*self._map.write("ptp.stamp_all", received=mask[0], sent=mask[1]))
+
     def stamps(self) -> list[Stamp]:
         """Takes all stamps that wait, those of each source in their order."""
         found = []
@@ -141,11 +147,11 @@ class PtpClock:
         if not fields["valid"].extract(tag):
             return None
         seconds = self._read("stamp_seconds_low") | self._read("stamp_seconds_high") << 32
-        edge = source >= 16
+        edge, is_other = source >= 16, fields["other"].extract(tag)
         return Stamp(
             port=None if edge else source % 8,
             sent=source in range(8, 16),
-            message_type="" if edge else MESSAGE_TYPES[fields["message_type"].extract(tag)],
+            message_type="" if edge or is_other else MESSAGE_TYPES[fields["message_type"].extract(tag)],
             sequence_id=fields["sequence_id"].extract(tag),
             ns=seconds * NS_PER_S + self._read("stamp_nanoseconds"),
             fraction=self._read("stamp_fraction"),

@@ -411,6 +411,16 @@ fn make_message(frame: &mut [u8], rng: &mut impl Rng) {
     frame.iter_mut().skip(ADDRESSES_BYTES).zip(bytes).for_each(|(byte, &of_message)| *byte = of_message);
 }
 
+/// Some ports give all frames that they send a time stamp.
+fn stamp_all(hardware: &mut Verilated, ports: &mut [OnePort], rng: &mut impl Rng) -> Result<(), NoRegister> {
+    let sent: u32 = rng.random();
+    hardware.write(ptp::STAMP_ALL, sent << ptp::SENT)?;
+    for (number, port) in ports.iter_mut().enumerate() {
+        port.timed.model.write(ptp::STAMP_ALL, (sent >> number & 1) << ptp::SENT)?;
+    }
+    Ok(())
+}
+
 /// Sets the hardware's clock to any time, and the models' to the same. Gives what it shows beyond the cycles.
 fn move_clock(
     hardware: &mut Verilated,
@@ -759,6 +769,7 @@ pub fn compare(library: &Path, seed: u64) -> Result<Compared, DifferenceError> {
         port.write(&mut hardware, &launch).map_err(refused)?;
         port.write(&mut hardware, &ats_settings(rng, pairs)).map_err(refused)?;
     }
+    stamp_all(&mut hardware.card, &mut ports, rng).map_err(|error| refused(error.to_string()))?;
     // Gate lists begin by the clock that they were drawn for.
     let is_moved = rng.random_bool(0.5) && compared.gate_lists + compared.slots == 0;
     let clock_ahead_ns = if is_moved { move_clock(&mut hardware.card, &mut ports, seed, rng)? } else { 0 };

@@ -32,12 +32,19 @@ pub struct ClockRegisters {
     /// When its nanoseconds were read.
     latched: Words,
     error: u8,
+    stamp_all: u32,
 }
 
 impl ClockRegisters {
     /// What came of a command; None: there is none of this number.
     pub fn set_error(&mut self, done: Option<Result<(), ClockError>>) {
         self.error = done.map_or(NO_COMMAND, |done| done.err().map_or(0, ClockError::code));
+    }
+
+    /// Of what the only port sends; what it receives gets no stamps here.
+    pub fn stamp_all(&mut self, mask: u32) {
+        self.stamp_all = mask & (1 | 1 << ptp::SENT);
+        self.stamps.of_all = mask >> ptp::SENT & 1 == 1;
     }
 
     /// The oldest stamp of a source is read from now on.
@@ -67,6 +74,7 @@ impl ClockRegisters {
             ptp::STAMP_FRACTION => stamp.fraction,
             ptp::STAMP_SECONDS_LOW => stamp.seconds as u32,
             ptp::STAMP_SECONDS_HIGH => (stamp.seconds >> 32) as u32,
+            ptp::STAMP_ALL => self.stamp_all,
             _ => return None,
         })
     }

@@ -342,6 +342,7 @@ impl Model {
                 let done = command.map(|command| self.command_clock(command));
                 self.clock.set_error(done);
             }
+            Request::StampAll(mask) => self.clock.stamp_all(mask),
             Request::TakeStamp(source) => self.clock.take_stamp(source),
             Request::Credit(class, slope) => {
                 let line = Line { time: &self.time, pace: self.transmit.pace };
@@ -552,7 +553,7 @@ impl Card for Model {
             RESIDENCE..=RESIDENCE_LAST => {
                 self.pairs.get(usize::from(address - RESIDENCE) / 8).map(|pair| half(pair.residence))
             }
-            address @ ptp::STATUS..=ptp::STAMP_SECONDS_HIGH => self.clock.read(address, self.time.clock(), self.now),
+            address @ ptp::STATUS..=ptp::STAMP_ALL => self.clock.read(address, self.time.clock(), self.now),
             other => self.registers.read(other),
         };
         found.ok_or(NoRegister { address })

@@ -37,6 +37,8 @@ pub enum Request {
     Residence(usize, u32),
     /// A command of the PTP clock; None: there is none of this number.
     Clock(Option<Command>),
+    /// Of which ports all frames get a stamp.
+    StampAll(u32),
     /// The oldest stamp of a source is to be read.
     TakeStamp(u32),
 }
@@ -177,6 +179,7 @@ impl Registers {
         match address {
             QUEUE_SELECT => self.selected = value,
             ptp::COMMAND => return Ok(Request::Clock(self.clock_command(value))),
+            ptp::STAMP_ALL => return Ok(Request::StampAll(value)),
             ptp::STAMP_TAKE => return Ok(Request::TakeStamp(value)),
             LAUNCH_ENABLE..=LAUNCH_HORIZON => {
                 match address {

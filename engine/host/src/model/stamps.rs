@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-//! When event messages of PTP left, by the PTP clock. Twin of the sending half of `pen_time_stamp`, of one port.
+//! When event messages of PTP, or all frames, left by the PTP clock. Twin of the sending half of `pen_time_stamp`, of one port.
 use std::collections::VecDeque;
 
-use penstock_frame::{finish, EventMessage};
+use penstock_frame::{finish, Identity};
 use penstock_shaper::egress::Tick;
 use penstock_shaper::ptp_clock::PtpClock;
 
 /// Stamps that wait for the host; those that come then are lost.
 const MOST: usize = 15;
+const VALID: u32 = 1 << 31;
+const OTHER: u32 = 1 << 20;
 /// Of the fraction of a nanosecond.
 const DROPPED_BITS: u32 = 24;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
-    message: EventMessage,
+    identity: Identity,
     /// Of the first byte behind the delimiter, in 2^-32 ns.
     time: i128,
 }
 
-/// A message that is on the wire.
+/// A frame that is on the wire.
 #[derive(Clone, Copy, Debug)]
 struct Leaving {
-    message: EventMessage,
+    identity: Identity,
     first_byte: Tick,
     /// As soon as it is known.
     time: Option<i128>,
@@ -29,6 +31,8 @@ struct Leaving {
 
 #[derive(Clone, Debug, Default)]
 pub struct Stamps {
+    /// All frames get one.
+    pub of_all: bool,
     leaving: Option<Leaving>,
     waiting: VecDeque<Stamp>,
     taken: Option<Stamp>,
@@ -38,8 +42,9 @@ pub struct Stamps {
 impl Stamps {
     /// A frame without FCS leaves, its first byte behind the delimiter in a tick.
     pub fn begins(&mut self, frame: &[u8], first_byte: Tick) {
-        self.leaving =
-            EventMessage::parse(&finish(frame.to_vec())).map(|message| Leaving { message, first_byte, time: None });
+        let frame = finish(frame.to_vec());
+        let identity = if self.of_all { Identity::of_frame(&frame) } else { Identity::of_event(&frame) };
+        self.leaving = identity.map(|identity| Leaving { identity, first_byte, time: None });
     }
 
     /// In the tick behind this one the clock may be another.
@@ -51,12 +56,12 @@ impl Stamps {
 
     /// What began last has left.
     pub fn left(&mut self, clock: &PtpClock) {
-        let Some(Leaving { message, first_byte, time }) = self.leaving.take() else { return };
+        let Some(Leaving { identity, first_byte, time }) = self.leaving.take() else { return };
         if self.waiting.len() == MOST {
             self.has_lost = true;
         } else {
             let time = time.unwrap_or_else(|| clock.time_at(first_byte));
-            self.waiting.push_back(Stamp { message, time });
+            self.waiting.push_back(Stamp { identity, time });
         }
     }
 
@@ -74,10 +79,10 @@ impl Stamps {
         std::mem::take(&mut self.has_lost)
     }
 
-    /// The message that was taken, as `stamp_tag` has it; zero: none was waiting.
+    /// The frame that was taken, as `stamp_tag` has it; zero: none was waiting.
     pub fn tag(&self) -> u32 {
-        self.taken.map_or(0, |Stamp { message: EventMessage { message_type, sequence_id }, .. }| {
-            1 << 31 | u32::from(message_type) << 16 | u32::from(sequence_id)
+        self.taken.map_or(0, |Stamp { identity: Identity { message_type, sequence_id }, .. }| {
+            VALID | message_type.map_or(OTHER, |message_type| u32::from(message_type) << 16) | u32::from(sequence_id)
         })
     }
 
@@ -121,6 +126,20 @@ mod tests {
         }
         assert!(!stamps.is_waiting());
         assert_eq!((taken(&mut stamps), stamps.taken_time()), (None, 0));
+    }
+
+    #[test]
+    fn all_frames_have_one_if_they_are_to() {
+        let (clock, mut stamps) = (PtpClock::new(0, 0), Stamps::default());
+        for (of_all, message_type, wanted) in [(false, 4, 0), (true, 4, 0x8010_0007), (true, 3, 0x8003_0007)] {
+            stamps.of_all = of_all;
+            let mut frame = sync(7);
+            frame[14] = message_type;
+            stamps.begins(&frame, 10);
+            stamps.left(&clock);
+            stamps.take(true);
+            assert_eq!(stamps.tag(), wanted);
+        }
     }
 
     #[test]
