@@ -34,9 +34,10 @@ impl Identity {
     }
 
     fn at(frame: &[u8], message: usize, is_ptp: bool) -> Option<Self> {
-        let sequence_id = u16::from_be_bytes(*frame.get(message + SEQUENCE_AT..)?.first_chunk()?);
+        // No message ends with it.
+        let &[high, low, _, ..] = frame.get(message + SEQUENCE_AT..)? else { return None };
         let message_type = (is_ptp && is_event(frame, message)).then(|| frame[message] & 3);
-        Some(Self { message_type, sequence_id })
+        Some(Self { message_type, sequence_id: u16::from_be_bytes([high, low]) })
     }
 }
 
@@ -103,7 +104,7 @@ mod tests {
                 assert_eq!(Identity::of_event(&frame(message_type)), (message_type < 4).then_some(event), "{head:?}");
             }
             let whole = frame(0);
-            let shortest = whole.len() - 44 + SEQUENCE_AT + 2;
+            let shortest = whole.len() - 44 + SEQUENCE_AT + 3;
             assert!((0..shortest).all(|length| Identity::of_event(&whole[..length]).is_none()));
             assert!(Identity::of_event(&whole[..shortest]).is_some());
         }

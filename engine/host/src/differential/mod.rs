@@ -612,11 +612,11 @@ impl OnePort {
     }
 
     /// What left by the wire, and when; what was counted; what the drivers have got back.
-    fn compare(&mut self, hardware: &mut Hardware, compared: &mut Compared) -> Result<(), String> {
+    fn compare(&mut self, hardware: &mut Hardware, lost: u32, compared: &mut Compared) -> Result<(), String> {
         hardware.card.select(self.twin.number);
         let sent = self.compare_times(hardware, compared)?;
         self.compare_counts(hardware, compared)?;
-        self.compare_stamps(hardware, compared)?;
+        self.compare_stamps(hardware, lost, compared)?;
         self.compare_rings(hardware, &sent, compared)?;
         compared.errors += self.reception.compare(&mut self.twin.both(hardware))?;
         compared.received += self.reception.frames;
@@ -678,15 +678,17 @@ impl OnePort {
         Ok(())
     }
 
-    /// The oldest stamps of each card, and whether there were more.
-    fn compare_stamps(&mut self, hardware: &mut Hardware, compared: &mut Compared) -> Result<(), String> {
+    /// The oldest stamps of each card, and whether there were more, which hardware's register has told of all ports.
+    fn compare_stamps(&mut self, hardware: &mut Hardware, lost: u32, compared: &mut Compared) -> Result<(), String> {
         let number = self.twin.number as u32;
-        let of = |card: &mut dyn Card, number| -> Result<_, NoRegister> {
-            let stamps = take_stamps(card, number)?;
-            Ok((stamps, card.read(ptp::STAMP_LOST)? >> (number + ptp::SENT) & 1))
+        let of = |card: &mut dyn Card, number, lost: u32| -> Result<_, NoRegister> {
+            Ok((take_stamps(card, number)?, lost >> (number + ptp::SENT) & 1))
         };
-        let hard = of(&mut hardware.card, number).map_err(|error| error.to_string())?;
-        let soft = of(&mut self.timed.model, 0).map_err(|error| error.to_string())?;
+        let told = |error: NoRegister| error.to_string();
+        let hard = of(&mut hardware.card, number, lost).map_err(told)?;
+        let model = &mut self.timed.model;
+        let lost = model.read(ptp::STAMP_LOST).map_err(told)?;
+        let soft = of(model, 0, lost).map_err(told)?;
         compared.stamps += hard.0.len() as u64;
         if hard == soft {
             return Ok(());
@@ -790,9 +792,10 @@ pub fn compare(library: &Path, seed: u64) -> Result<Compared, DifferenceError> {
         ports.iter_mut().for_each(|port| port.twin.model.advance_to(until, &mut port.outcome));
     }
     hardware.card.card.run(hardware.card.card.cycle() + END_CYCLES, Stop { idle: true, ..Stop::default() });
+    let lost = hardware.card.card.read(ptp::STAMP_LOST.into())?;
     for (number, port) in ports.iter_mut().enumerate() {
         port.twin.model.advance_to(hardware.card.card.cycle() + END_CYCLES, &mut port.outcome);
-        port.compare(&mut hardware, &mut compared).map_err(differs(number))?;
+        port.compare(&mut hardware, lost, &mut compared).map_err(differs(number))?;
     }
     Ok(compared)
 }
