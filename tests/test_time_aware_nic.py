@@ -146,3 +146,26 @@ def test_the_testbeds_hosts_find_a_detour_and_messages_take_it() -> None:
 def test_the_papers_numbers() -> None:
     assert printed.LATENCY_MS == {"shortest": 0.35, "dead": 0.52}
     assert (printed.PEAK_GBPS, printed.SHARE_PERCENT) == (2.25, 89)
+
+
+def test_what_a_guest_sees_stands_beside_the_paper(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = [
+        Row.equals("card.mqprio", "tc ... mqprio accepted, of 1", "", 1, 1, 0),
+        Row.equals("card.slots.high", "a slot of 90 %", "%", 70.0, 89.73, 1.0),
+    ]
+    asked = []
+
+    def run(_tell: object, *, rtl: bool) -> list[Row]:
+        asked.append(rtl)
+        return seen
+
+    monkeypatch.setattr("penstock.nic.linux.run", run)
+    behind_linux = experiment("guest")
+    (waits,) = behind_linux.evaluate([], Options()).rows
+    assert waits.measured is None
+    assert asked == []
+    rows = behind_linux.evaluate([], Options(guest=True)).rows
+    assert asked == [False, True]
+    assert [row.id for row in rows if not row.ok] == ["guest.model.slots.high", "guest.hardware.slots.high"]
+    assert [row.paper for row in rows] == [None, 89.0, None, 89.0]
+    assert waits.id in {row.id for row in rows}

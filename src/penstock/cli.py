@@ -347,6 +347,9 @@ def reproduce(
     card: Annotated[
         bool, typer.Option("--card", help="The network card in hardware, too, Verilated: of time-aware-nic.")
     ] = False,
+    guest: Annotated[
+        bool, typer.Option("--guest", help="The network card behind Linux, in an emulated guest: of time-aware-nic.")
+    ] = False,
     frames: Annotated[
         int | None, typer.Option(metavar="N", help="Frames in each run, of a paper whose runs may be shorter.")
     ] = None,
@@ -380,9 +383,10 @@ def reproduce(
     target = out or Path("out") / f"reproduce-{paper}"
     form = Format.chosen(form, as_json)
     with interruptible(), progress(quiet=form is not Format.TEXT) as tell:
+        options = Options(synthesize, card, guest, tell_of_lab)
         result = command.run(
-            paper, nodes.value, only, target, options=Options(synthesize, card), frames=frames, workers=workers,
-            done=of_runs(tell), laboratory=Where() if laboratory else None, tell=tell_of_lab,
+            paper, nodes.value, only, target, options=options, frames=frames, workers=workers, done=of_runs(tell),
+            laboratory=Where() if laboratory else None, tell=tell_of_lab,
         )  # fmt: skip
     if update_docs:
         documentation.update(result)

@@ -65,6 +65,8 @@ class Options:
 
     synthesize: bool = False
     card: bool = False  # the network card in hardware, which is Verilated for that
+    guest: bool = False  # that card behind Linux, in an emulated guest
+    tell: Callable[[str], None] = lambda _what: None
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 """Time slots for queues of a network card, on nodes in tiles: section IV, and what it leaves for later."""
 
 from penstock.reproduce.experiment import Paper
-from penstock.reproduce.time_aware_nic import card, hosts, latency, resources, shares, tiles, waiting
+from penstock.reproduce.time_aware_nic import card, guest, hosts, latency, resources, shares, tiles, waiting
 
 PAPER = Paper(
     "time-aware-nic",
@@ -12,6 +12,7 @@ PAPER = Paper(
         *latency.EXPERIMENTS,
         *shares.EXPERIMENTS,
         *card.EXPERIMENTS,
+        *guest.EXPERIMENTS,
         *hosts.EXPERIMENTS,
         *waiting.EXPERIMENTS,
         *resources.EXPERIMENTS,
