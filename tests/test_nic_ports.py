@@ -14,14 +14,14 @@ from penstock.reproduce.time_aware_nic.card import port_rows
 pytestmark = pytest.mark.long(200)
 
 
-@pytest.mark.parametrize(("ports", "count"), [(2, 26), (4, 12)])
-def test_each_port_of_several_does_as_its_model_to_the_cycle(ports: int, count: int) -> None:
-    found = differ(seed=1, count=count, ports=ports)
+def test_each_port_of_several_does_as_its_model_to_the_cycle() -> None:
+    count = 16
+    found = differ(seed=1, count=count, ports=4)
     assert found["said"] == []
     assert found["differing"] == []
     compared = found["compared"]
     least = {"frames": 12 * count, "errors": 10, "gate_lists": 10, "slots": 5, "received": 150, "late": 20}
-    least |= {"shaped": 40}
+    least |= {"shaped": 40, "stamps": 100}
     assert {name for name, count in least.items() if compared[name] < count} == set()
 
 
