@@ -117,8 +117,10 @@ module pen_queue_candidates
 
   // How far an offer reaches beyond the entry's end, which may be negative, is found while its class is chosen.
   logic signed [FAR_W+1:0] offer_beyond_ns;
+  logic signed [FAR_W+2:0] offer_left_ns;
   assign offer_beyond_ns = $signed({2'b00, offer_wire_i, 3'b000}) - $signed({2'b00, remaining_next_ns_i[FAR_W-1:0]});
-  assign offer_fits      = open_next_i[class_q] && (far || $signed({2'b00, after_next_ns_i[class_q]}) >= offer_beyond_ns);
+  assign offer_left_ns   = $signed({3'b000, after_next_ns_i[class_q]}) - (FAR_W + 3)'(offer_beyond_ns);
+  assign offer_fits      = open_next_i[class_q] && (far || !offer_left_ns[FAR_W+2]);
 
   class_t turn_d, turn_q, soon_class_q;
   logic   look_age_q, becomes_soon_q;
