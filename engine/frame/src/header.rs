@@ -3,7 +3,7 @@
 use crate::ptp::on_ethernet;
 use crate::{Tag, FCS_BYTES, IPV4_ETHERTYPE, R_TAG_BYTES, R_TAG_ETHERTYPE, VLAN_ETHERTYPE};
 
-const UDP: u8 = 17;
+pub(crate) const UDP: u8 = 17;
 const TCP: u8 = 6;
 
 /// What identifies a stream by IPv4; the ports are 0 where there are none, and in fragments.

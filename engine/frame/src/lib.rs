@@ -27,7 +27,7 @@ pub use link::{
 };
 pub use media::{Avtp, AvtpFormat, Rtp};
 pub use percentile::Percentile;
-pub use ptp::Identity;
+pub use ptp::StampTag;
 pub use units::{BitsPerSecond, Bytes, Picoseconds};
 
 /// Preamble and start-of-frame delimiter.

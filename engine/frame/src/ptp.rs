@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The event messages of PTP (IEEE 1588 7.3.3), those whose times count.
+use crate::header::UDP;
 use crate::{Header, ADDRESSES_BYTES, PTP_ETHERTYPE, TAG_BYTES, VLAN_ETHERTYPE};
 
-const UDP: u8 = 17;
 const UDP_PORT: u16 = 319;
 const UDP_BYTES: usize = 8;
 const PORTS_BYTES: usize = 4;
@@ -10,19 +10,19 @@ const SEQUENCE_AT: usize = 30;
 
 /// What tells one frame from another by its time stamp. Twin of `pen_ptp_parser`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Identity {
+pub struct StampTag {
     /// Of an event message, 0 to 3: Sync, Delay_Req, Pdelay_Req, Pdelay_Resp. None: another frame.
     pub message_type: Option<u8>,
     /// Of another frame the octets that stand where a message has it.
     pub sequence_id: u16,
 }
 
-impl Identity {
+impl StampTag {
     /// Of a frame from its destination address to its FCS, if it is an event message: on Ethernet or in UDP over IPv4, behind one
     /// tag or none.
     pub fn of_event(frame: &[u8]) -> Option<Self> {
         let at = on_ethernet(frame).or_else(|| in_udp(frame))?;
-        Self::at(frame, at, true).filter(|identity| identity.message_type.is_some())
+        Self::at(frame, at, true).filter(|tag| tag.message_type.is_some())
     }
 
     /// Of any frame. In UDP a message is one if its port stands before where a message on Ethernet has its sequenceId.
@@ -100,13 +100,13 @@ mod tests {
         for (head, tag) in heads.iter().flat_map(|head| [(head, &tag[..]), (head, &[])]) {
             let frame = |message_type| [&ADDRESSES, tag, head, &message(message_type)].concat();
             for message_type in 0..16 {
-                let event = Identity { message_type: Some(message_type), sequence_id: 0xABCD };
-                assert_eq!(Identity::of_event(&frame(message_type)), (message_type < 4).then_some(event), "{head:?}");
+                let event = StampTag { message_type: Some(message_type), sequence_id: 0xABCD };
+                assert_eq!(StampTag::of_event(&frame(message_type)), (message_type < 4).then_some(event), "{head:?}");
             }
             let whole = frame(0);
             let shortest = whole.len() - 44 + SEQUENCE_AT + 3;
-            assert!((0..shortest).all(|length| Identity::of_event(&whole[..length]).is_none()));
-            assert!(Identity::of_event(&whole[..shortest]).is_some());
+            assert!((0..shortest).all(|length| StampTag::of_event(&whole[..length]).is_none()));
+            assert!(StampTag::of_event(&whole[..shortest]).is_some());
         }
     }
 
@@ -114,23 +114,23 @@ mod tests {
     fn nothing_else_is_one() {
         let two_tags = vec![0x81, 0, 0, 1, 0x81, 0, 0, 1, 0x88, 0xF7];
         for head in [vec![0x88, 0xF8], udp(320, 0, 0), udp(UDP_PORT, 0, 1), two_tags] {
-            assert_eq!(Identity::of_event(&[&ADDRESSES[..], &head, &message(0)].concat()), None, "{head:?}");
+            assert_eq!(StampTag::of_event(&[&ADDRESSES[..], &head, &message(0)].concat()), None, "{head:?}");
         }
     }
 
     #[test]
-    fn every_frame_has_an_identity() {
+    fn every_frame_has_an_tag() {
         let of =
-            |head: &[u8], message_type| Identity::of_frame(&[&ADDRESSES[..], head, &message(message_type)].concat());
-        let identity = |message_type, sequence_id| Some(Identity { message_type, sequence_id });
+            |head: &[u8], message_type| StampTag::of_frame(&[&ADDRESSES[..], head, &message(message_type)].concat());
+        let tag = |message_type, sequence_id| Some(StampTag { message_type, sequence_id });
         for head in [vec![0x88, 0xF7], udp(UDP_PORT, 0, 0), udp(UDP_PORT, 1, 0)] {
-            assert_eq!(of(&head, 1), identity(Some(1), 0xABCD), "{head:?}");
-            assert_eq!(of(&head, 4), identity(None, 0xABCD), "{head:?}");
+            assert_eq!(of(&head, 1), tag(Some(1), 0xABCD), "{head:?}");
+            assert_eq!(of(&head, 4), tag(None, 0xABCD), "{head:?}");
         }
-        assert_eq!(of(&[0x88, 0xB5], 1), identity(None, 0xABCD));
-        assert_eq!(of(&[0x81, 0, 0, 1, 0x88, 0xB5], 1), identity(None, 0xABCD));
+        assert_eq!(of(&[0x88, 0xB5], 1), tag(None, 0xABCD));
+        assert_eq!(of(&[0x81, 0, 0, 1, 0x88, 0xB5], 1), tag(None, 0xABCD));
         // The octets 30 and 31 behind the EtherType: of the message, or in the options that push the port behind them.
-        assert_eq!(of(&udp(320, 0, 0), 1), identity(None, 44));
-        assert_eq!(of(&udp(UDP_PORT, 2, 0), 1), identity(None, 0x013F));
+        assert_eq!(of(&udp(320, 0, 0), 1), tag(None, 44));
+        assert_eq!(of(&udp(UDP_PORT, 2, 0), 1), tag(None, 0x013F));
     }
 }

@@ -51,6 +51,8 @@ pub enum AloneError {
     Pairs { pairs: usize },
     #[error("memory that is there cannot be used")]
     Lost,
+    #[error("hardly anything left the card")]
+    Silent,
     #[error("a time stamp was lost")]
     StampLost,
     #[error("the PTP clock refused a command with code {code}")]

@@ -112,10 +112,10 @@ fn time(stamp: Stamp) -> i128 {
 
 /// Of frames behind a command, and of the last one before it.
 fn followed(command: &'static str, frames: &[Stamped], before: Option<Stamped>) -> Result<Followed, AloneError> {
-    let (Some(first), Some(last)) = (frames.first(), frames.last()) else { return Err(AloneError::Lost) };
+    let (Some(first), Some(last)) = (frames.first(), frames.last()) else { return Err(AloneError::Silent) };
     let whole = first.clock_ns().div_ceil(CYCLE_NS)..last.clock_ns() / CYCLE_NS;
     let counted: Vec<_> = frames.iter().filter(|frame| whole.contains(&(frame.clock_ns() / CYCLE_NS))).collect();
-    let [begin, .., end] = counted[..] else { return Err(AloneError::Lost) };
+    let [begin, .., end] = counted[..] else { return Err(AloneError::Silent) };
     let of_queue = |queue| counted.iter().filter(|frame| frame.queue == queue).count() as f64;
     let is_outside = |frame: &&Stamped| !is_inside(&THREE, 0, frame.queue, frame.clock_ns());
     Ok(Followed {

@@ -2,7 +2,7 @@
 //! When event messages of PTP, or all frames, left by the PTP clock. Twin of the sending half of `pen_time_stamp`, of one port.
 use std::collections::VecDeque;
 
-use penstock_frame::{finish, Identity};
+use penstock_frame::{finish, StampTag};
 use penstock_shaper::egress::Tick;
 use penstock_shaper::ptp_clock::PtpClock;
 
@@ -15,7 +15,7 @@ const DROPPED_BITS: u32 = 24;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
-    identity: Identity,
+    tag: StampTag,
     /// Of the first byte behind the delimiter, in 2^-32 ns.
     time: i128,
 }
@@ -23,7 +23,7 @@ struct Stamp {
 /// A frame that is on the wire.
 #[derive(Clone, Copy, Debug)]
 struct Leaving {
-    identity: Identity,
+    tag: StampTag,
     first_byte: Tick,
     /// As soon as it is known.
     time: Option<i128>,
@@ -43,8 +43,8 @@ impl Stamps {
     /// A frame without FCS leaves, its first byte behind the delimiter in a tick.
     pub fn begins(&mut self, frame: &[u8], first_byte: Tick) {
         let frame = finish(frame.to_vec());
-        let identity = if self.of_all { Identity::of_frame(&frame) } else { Identity::of_event(&frame) };
-        self.leaving = identity.map(|identity| Leaving { identity, first_byte, time: None });
+        let tag = if self.of_all { StampTag::of_frame(&frame) } else { StampTag::of_event(&frame) };
+        self.leaving = tag.map(|tag| Leaving { tag, first_byte, time: None });
     }
 
     /// In the tick behind this one the clock may be another.
@@ -56,12 +56,12 @@ impl Stamps {
 
     /// What began last has left.
     pub fn left(&mut self, clock: &PtpClock) {
-        let Some(Leaving { identity, first_byte, time }) = self.leaving.take() else { return };
+        let Some(Leaving { tag, first_byte, time }) = self.leaving.take() else { return };
         if self.waiting.len() == MOST {
             self.has_lost = true;
         } else {
             let time = time.unwrap_or_else(|| clock.time_at(first_byte));
-            self.waiting.push_back(Stamp { identity, time });
+            self.waiting.push_back(Stamp { tag, time });
         }
     }
 
@@ -81,7 +81,7 @@ impl Stamps {
 
     /// The frame that was taken, as `stamp_tag` has it; zero: none was waiting.
     pub fn tag(&self) -> u32 {
-        self.taken.map_or(0, |Stamp { identity: Identity { message_type, sequence_id }, .. }| {
+        self.taken.map_or(0, |Stamp { tag: StampTag { message_type, sequence_id }, .. }| {
             VALID | message_type.map_or(OTHER, |message_type| u32::from(message_type) << 16) | u32::from(sequence_id)
         })
     }
