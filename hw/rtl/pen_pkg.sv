@@ -183,12 +183,16 @@ package pen_pkg;
     return length + length_t'(signed'(growth(edit))) + waits;
   endfunction
 
-  // Its last two bits, without the sum: tags are whole words of four bytes, R-TAGs one and a half.
-  function automatic logic [1:0] slot_length_low(input length_t length, input edit_t edit, input int unsigned ports);
+  // The same where its words of four bytes are known. Its last two bits need no sum: tags are whole words, R-TAGs one and a
+  // half.
+  typedef logic [8:0] slot_words_t;
+  function automatic length_t slot_length_of(
+    input slot_words_t words, input length_t length, input edit_t edit, input int unsigned ports
+  );
     logic waits;
     waits = waits_for_words(ports) && edit.r_tag == R_TAG_REMOVE;
-    if (is_padded(length, edit)) return {waits, 1'b0};
-    return {length[1] ^ (edit.r_tag inside {R_TAG_INSERT, R_TAG_REMOVE}) ^ waits, length[0]};
+    if (is_padded(length, edit)) return {words, waits, 1'b0};
+    return {words, length[1] ^ (edit.r_tag inside {R_TAG_INSERT, R_TAG_REMOVE}) ^ waits, length[0]};
   endfunction
 
   // A write to the store and, when a frame goes on into another cell, to the chain of cells.

@@ -115,7 +115,9 @@ module pen_admission
   logic [4:1]  valid_q;                            // bit i: a frame in cycle i
   logic        begins, accept;
   head_t       head_0, head_1_q, head_2_q, head_3_q, head_4_q;
-  length_t     length_0, length_1_q, length_2_q;
+  length_t     length_0, length_1_q;
+  length_t [PORTS-1:0] slot_2_q;                   // as the egress ports have it
+  logic [6:0]  triple_3_q;                         // three times its cells
   classified_t waiting, frame;                     // frame: the one in cycle 4
 
   assign accept = classified_i.reason == REASON_NONE;
@@ -172,9 +174,12 @@ module pen_admission
     end
     if (valid_q[1]) begin
       head_2_q   <= head_1_q;
-      length_2_q <= length_1_q;
+      for (int unsigned e = 0; e < PORTS; e++) slot_2_q[e] <= slot_length(length_1_q, head_1_q.edit[e], PORTS);
     end
-    if (valid_q[2]) head_3_q <= head_2_q;
+    if (valid_q[2]) begin
+      head_3_q   <= head_2_q;
+      triple_3_q <= 7'({head_2_q.cells, 1'b0}) + 7'(head_2_q.cells);
+    end
     if (valid_q[3]) head_4_q <= head_3_q;
   end
 
@@ -280,17 +285,12 @@ module pen_admission
   ports_t queue_ok_3_q, queue_ok_charged_3_q, guarantee_ok_3_q, guarantee_ok_charged_3_q;
   room_t  class_slack_3_q, class_slack_4_q;
   ports_t too_long_3_q, too_long_4_q;
-  length_t [PORTS-1:0] slot_2;
-
-  always_comb begin
-    for (int unsigned e = 0; e < PORTS; e++) slot_2[e] = slot_length(length_2_q, head_2_q.edit[e], PORTS);
-  end
 
   always_ff @(posedge clk_i) begin
     if (valid_q[2]) begin
       for (int unsigned e = 0; e < PORTS; e++) begin
-        too_long_3_q[e]             <= slot_2[e] > max_sdu_2_q[e]
-            || slot_2[e] + 11'd20 > window_2_q[e];   // preamble, delimiter and gap
+        too_long_3_q[e]             <= slot_2_q[e] > max_sdu_2_q[e]
+            || slot_2_q[e] + 11'd20 > window_2_q[e];   // preamble, delimiter and gap
         queue_ok_3_q[e]             <= slack_t'({1'b0, used_2_q[e].total}) <= queue_slack_2_q;
         queue_ok_charged_3_q[e]     <= slack_t'({1'b0, used_2_q[e].total}) <= queue_slack_charged_2_q;
         guarantee_ok_3_q[e]         <= slack_t'({1'b0, used_2_q[e].guaranteed}) <= guarantee_slack_2_q;
@@ -387,9 +387,9 @@ module pen_admission
       too_long_4_q          <= too_long_3_q;
       guaranteed            <= guaranteed_3;
       rest                  <= rest_3;
-      need_4_q              <= times(count_ports(port_mask_t'(rest_3)), head_3_q.cells);
-      charge_all_4_q        <= times(count_ports(port_mask_t'(fit_queue_3)), head_3_q.cells);
-      charge_guaranteed_4_q <= times(count_ports(port_mask_t'(guaranteed_3)), head_3_q.cells);
+      need_4_q              <= times(count_ports(port_mask_t'(rest_3)), head_3_q.cells, triple_3_q);
+      charge_all_4_q        <= times(count_ports(port_mask_t'(fit_queue_3)), head_3_q.cells, triple_3_q);
+      charge_guaranteed_4_q <= times(count_ports(port_mask_t'(guaranteed_3)), head_3_q.cells, triple_3_q);
       class_slack_4_q       <= class_slack_3_q;
       class_charged_4_q     <= class_charged_3;
       class_used_4_q        <= class_charged_3 - class_returned_3;
@@ -441,29 +441,33 @@ module pen_admission
   end
 
   // --- the outcome -----------------------------------------------------------------------------------------------
+  verdict_t verdict_q;                                  // but for the reasons of what is refused
+  logic     class_full_q;
+  ports_t   queue_full_q, too_long_q;
+
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      verdict_o.valid       <= 1'b0;
+      verdict_q.valid       <= 1'b0;
       reclaim_o.valid       <= 1'b0;
       enqueue_o.destination <= '0;
     end else begin
-      verdict_o.valid       <= valid_q[4];
+      verdict_q.valid       <= valid_q[4];
       reclaim_o.valid       <= valid_q[4] && head_4_q.reclaim && accepted == '0;
       enqueue_o.destination <= port_mask_t'(accepted);
     end
     if (valid_q[4]) begin
-      verdict_o.destination   <= port_mask_t'(accepted);
-      verdict_o.refused       <= port_mask_t'(refused);
-      verdict_o.port          <= head_4_q.port;
-      verdict_o.traffic_class <= head_4_q.traffic_class;
-      verdict_o.frame         <= frame.frame;
-      verdict_o.length        <= frame.length;
-      verdict_o.visible       <= frame.visible;
-      verdict_o.reason        <= frame.reason;
-      verdict_o.short_gap     <= frame.short_gap;
-      verdict_o.is_stream     <= frame.is_stream;
-      verdict_o.stream        <= frame.stream;
-      verdict_o.shaped        <= frame.shaped;
+      verdict_q.destination   <= port_mask_t'(accepted);
+      verdict_q.refused       <= port_mask_t'(refused);
+      verdict_q.port          <= head_4_q.port;
+      verdict_q.traffic_class <= head_4_q.traffic_class;
+      verdict_q.frame         <= frame.frame;
+      verdict_q.length        <= frame.length;
+      verdict_q.visible       <= frame.visible;
+      verdict_q.reason        <= frame.reason;
+      verdict_q.short_gap     <= frame.short_gap;
+      verdict_q.is_stream     <= frame.is_stream;
+      verdict_q.stream        <= frame.stream;
+      verdict_q.shaped        <= frame.shaped;
       enqueue_o.traffic_class <= head_4_q.traffic_class;
       enqueue_o.port          <= head_4_q.port;
       enqueue_o.frame         <= frame.frame;
@@ -475,19 +479,28 @@ module pen_admission
       for (int unsigned e = 0; e < MAX_PORTS; e++) begin
         enqueue_o.pool[e]           <= POOL_QUEUE;
         enqueue_o.edit[e]           <= '{tag: TAG_KEEP, r_tag: R_TAG_KEEP};
-        verdict_o.refused_reason[e] <= REASON_NONE;
+        verdict_q.refused_reason[e] <= REASON_NONE;
       end
       for (int unsigned e = 0; e < PORTS; e++) begin
         if (!guaranteed[e]) enqueue_o.pool[e] <= reception_ok ? POOL_RECEPTION : POOL_SHARED;
         enqueue_o.edit[e] <= head_4_q.edit[e];
-        if (refused[e])
-          verdict_o.refused_reason[e] <= too_long_4_q[e] ? REASON_MAX_SDU
-              : !fit_queue[e] ? REASON_QUEUE_FULL : !class_ok ? REASON_CLASS_FULL : REASON_STORE_FULL;
       end
+      class_full_q <= !class_ok;
+      queue_full_q <= ~fit_queue;
+      too_long_q   <= too_long_4_q;
     end
   end
 
-  assign idle_o = !classified_i.valid && write_q == begin_q && valid_q == '0 && !verdict_o.valid && release_q == '0;
+  always_comb begin
+    verdict_o = verdict_q;
+    for (int unsigned e = 0; e < PORTS; e++) begin
+      if (verdict_q.refused[e])
+        verdict_o.refused_reason[e] = too_long_q[e] ? REASON_MAX_SDU
+            : queue_full_q[e] ? REASON_QUEUE_FULL : class_full_q ? REASON_CLASS_FULL : REASON_STORE_FULL;
+    end
+  end
+
+  assign idle_o = !classified_i.valid && write_q == begin_q && valid_q == '0 && !verdict_q.valid && release_q == '0;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) if (!rst_i) assert (!classified_i.valid || 3'(write_q - decide_q) != 3'(DEPTH - 1));

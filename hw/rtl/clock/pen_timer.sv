@@ -8,7 +8,8 @@ module pen_timer
   input  logic        clk_i,
   input  logic        rst_i,          // time and turn start at zero
   output time_ns_t    time_ns_o,      // a multiple of 8
-  output port_t       turn_o          // 0 to PORTS-1, the next one in each cycle
+  output port_t       turn_o,         // 0 to PORTS-1, the next one in each cycle
+  output logic [PORTS-1:0] has_turn_o // the same, a register for each port: much in a port waits for it
 );
   if (PORTS < 2 || PORTS > MAX_PORTS) begin : gen_check_ports
     $fatal(1, "pen_timer: PORTS must be 2 to %0d, is %0d (%m)", MAX_PORTS, PORTS);
@@ -22,9 +23,11 @@ module pen_timer
     if (rst_i) begin
       cycle_q <= '0;
       turn_q  <= '0;
+      has_turn_o <= PORTS'(1);
     end else begin
       cycle_q <= cycle_q + 1'b1;
       turn_q  <= turn_q == port_t'(PORTS - 1) ? '0 : turn_q + 1'b1;
+      has_turn_o <= {has_turn_o[PORTS-2:0], has_turn_o[PORTS-1]};
     end
   end
 

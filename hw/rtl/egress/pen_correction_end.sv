@@ -52,7 +52,8 @@ module pen_correction_end
     end
   end
 
+  // Written without a sum: the byte comes late, and a carry chain would be slower than it is wide.
   logic [7:0] carried;
-  assign carried = data_i + 8'(carry_q);
+  always_comb for (int unsigned i = 0; i < 8; i++) carried[i] = data_i[i] ^ (carry_q && (data_i | (8'hFF << i)) == '1);
   assign data_o  = {own_high_q ? own_q[7:3] : carried[7:3], own_low_q ? own_q[2:0] : carried[2:0]};
 endmodule

@@ -12,7 +12,7 @@
 //
 //   cycle         | n                     | n+1                       | n+2 .. n+length+7    | n+length+8
 //   grant_i       | valid, with its class |                           |                      |
-//   selected_i    |                       | valid, with its length    |                      |
+//   selected_i    |                       | valid                     | length_i is in n+3   |
 //   credit        | + idleSlope           | + idleSlope - 2 * rate    | + idleSlope - rate   | waits again
 //
 // The selection is known too late for the sum of its own cycle, which is made good in the next, while no frame can be
@@ -37,7 +37,7 @@ module pen_credit
   input  logic               grant_i,
   input  class_t             grant_class_i,
   input  logic               selected_i,         // in the cycle after the grant
-  input  length_t            selected_length_i,
+  input  length_t            length_i,           // of the frame selected, two cycles after selected_i
   output logic [CLASSES-1:0] ready_o,            // credit is not negative
   output logic               idle_o,             // no credit changes before a gate does
   output logic [CLASSES-1:0] sending_o,          // bit k: a frame of class k is being transmitted
@@ -59,32 +59,28 @@ module pen_credit
   typedef logic signed [BITS_W-1:0]   bits_t;    // whole ones
 
   // --- transmission ------------------------------------------------------------------------------------------------
-  logic    sending_q, sending, fresh_q;          // fresh: its credit was set to zero in the cycle of the selection
-  logic    selected_q, gap_q;                    // the count begins a cycle late, as the length comes from far
-  length_t length_q;
+  logic    sending_q, sending;
+  logic    selected_q, starts_q, gap_q;          // the count starts two cycles late, as the length does
   class_t  class_q;
   logic [CLASSES-1:0] transmits_q;               // bit k: a frame of class k is transmitted; it comes into many sums
   length_t count_q;                              // cycles still to come
   logic    ends;                                 // the last cycle of the transmission
 
   assign sending = selected_i || sending_q;
-  assign ends    = sending_q && !selected_q && count_q == '0;
+  assign ends    = sending_q && !selected_q && !starts_q && count_q == '0;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) sending_q <= 1'b0;
     else if (selected_i) sending_q <= 1'b1;
     else if (ends) sending_q <= 1'b0;
     selected_q <= selected_i && !rst_i;
-    length_q   <= selected_length_i;
-    gap_q      <= count_gap_i;
-    if (selected_q) count_q <= length_q + (PREAMBLE_BYTES - 4) + (gap_q ? GAP_BYTES : '0);
+    starts_q   <= selected_q && !rst_i;
+    if (selected_i) gap_q <= count_gap_i;
+    if (starts_q) count_q <= length_i + (PREAMBLE_BYTES - 5) + (gap_q ? GAP_BYTES : '0);
     else count_q <= count_q - 1'b1;
     if (rst_i || ends) transmits_q <= '0;
     else if (grant_i) transmits_q <= CLASSES'(1) << grant_class_i;
-    if (grant_i) begin
-      class_q <= grant_class_i;
-      fresh_q <= write_i && write_class_i == grant_class_i;
-    end
+    if (grant_i) class_q <= grant_class_i;
   end
 
   // --- credit ------------------------------------------------------------------------------------------------------
@@ -95,11 +91,12 @@ module pen_credit
   for (genvar k = 0; k < CLASSES; k++) begin : gen_class
     logic [RATE_W:0] slope_q;
     logic            write, twice, negative, idles, zero;
+    logic            written_q;                  // in the cycle before, with which its credit was set to zero
     logic            ready_q;                    // !negative, in a flip-flop of its own for the way to the selection
     credit_t         change;
 
     assign write     = write_i && write_class_i == class_t'(k);
-    assign twice     = selected_i && !fresh_q;
+    assign twice     = selected_i && !written_q;
     assign negative  = credit_q[k][CREDIT_W-1];
     assign idles     = open_i[k] && (negative || (waiting_i[k] && !credit_q[k][CREDIT_W-2]));
 
@@ -116,6 +113,7 @@ module pen_credit
       if (rst_i) enable_q[k] <= 1'b0;
       else if (write) enable_q[k] <= write_enable_i;
       if (write) slope_q <= write_idle_slope_i;
+      written_q <= write;
       if (rst_i || zero) begin
         credit_q[k] <= '0;
         ready_q     <= 1'b1;
@@ -209,6 +207,8 @@ module pen_credit
   logic    [5:0] f_busy_q;                       // cycles until the next frame may be selected
   credit_t f_credit, f_idle, f_cost, f_highest;
   logic    f_mine;
+  (* anyseq *) length_t f_any;
+  length_t f_length, f_length_q;                 // of the frame that may be selected in this cycle, and that was last
 
   assign f_credit  = credit_q[F_CLASS];
   assign f_idle    = credit_t'({1'b0, gen_class[F_CLASS].slope_q});
@@ -219,15 +219,18 @@ module pen_credit
   always_ff @(posedge clk_i) begin
     f_started_q <= 1'b1;
     f_grant_q   <= grant_i && !rst_i;
+    f_length    <= f_any;
+    if (selected_i) f_length_q <= f_length;
     if (rst_i) f_busy_q <= '0;
-    else if (selected_i) f_busy_q <= 6'(selected_length_i) + 6'd18;
+    else if (selected_i) f_busy_q <= 6'(f_length) + 6'd18;
     else if (f_busy_q != '0) f_busy_q <= f_busy_q - 1'b1;
   end
 
   always_comb begin
     assume (f_started_q || rst_i);
     assume (selected_i == f_grant_q);
-    assume (!selected_i || (selected_length_i >= F_SHORTEST && selected_length_i <= F_LONGEST));
+    assume (f_length >= F_SHORTEST && f_length <= F_LONGEST);
+    assume (!starts_q || length_i == f_length_q);
     assume (!grant_i || (f_busy_q == '0 && !selected_i));
     assume (!grant_i || (waiting_i[grant_class_i] && open_i[grant_class_i] && ready_o[grant_class_i]));
     assume (!write_i || write_class_i != F_CLASS || (f_busy_q == '0 && !selected_i && !grant_i));
@@ -241,7 +244,8 @@ module pen_credit
 
   // What is still to come, also before the count has begun.
   length_t f_count;
-  assign f_count = selected_q ? length_q + (PREAMBLE_BYTES - 3) + (gap_q ? GAP_BYTES : '0) : count_q;
+  assign f_count = selected_q || starts_q
+      ? f_length_q + (PREAMBLE_BYTES - 3) - 11'(starts_q) + (gap_q ? GAP_BYTES : '0) : count_q;
 
   // 3. What was looked at is taken before the next look, which is told by the cycles since the selection and the end.
   localparam logic [2:0] F_WAIT = 3'd3;
@@ -282,7 +286,9 @@ module pen_credit
       assert (transmits_q == (sending ? CLASSES'(1) << class_q : '0));
       // How the transmission and the time until the next selection belong together.
       assert (!selected_i || (!sending_q && f_busy_q == '0));
-      assert (!selected_q || (sending_q && gap_q == count_gap_i));
+      assert (!(selected_q || starts_q) || (sending_q && gap_q == count_gap_i));
+      assert (selected_q ? f_begun_q == 4'd0 : !starts_q || f_begun_q == 4'd1);
+      assert (!(selected_q || starts_q) || (f_length_q >= F_SHORTEST && f_length_q <= F_LONGEST));
       assert (!sending_q || (count_gap_i ? f_busy_q == 6'(f_count) + 6'd1 : f_busy_q == 6'(f_count) + 6'd13));
       assert (f_count <= F_LONGEST + 11'(count_gap_i ? 17 : 5) || !sending_q);
       assert (f_busy_q <= 6'(F_LONGEST) + 6'd18);
@@ -292,7 +298,7 @@ module pen_credit
       else if (sending_q && f_mine)
         assert (f_credit >= -(credit_t'(count_gap_i ? F_WIRE : F_WIRE - 12) - credit_t'({1'b0, f_count}) - 1) * f_cost);
       else assert (f_credit >= -credit_t'(count_gap_i ? F_WIRE : F_WIRE - 12) * f_cost);
-      assert (!selected_i || !fresh_q || !f_mine);
+      assert (!(selected_i && f_mine && gen_class[F_CLASS].written_q));
 `ifdef FORMAL_HIGHEST
       // 2.
       if (!enable_q[F_CLASS]) assert (f_credit == '0);

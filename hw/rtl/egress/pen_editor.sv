@@ -88,7 +88,7 @@ module pen_editor
   byte_t       now_q, next;
   logic [5:0]  ahead;               // position of the next byte
   logic        is_tag, is_r_tag;    // the next byte
-  logic [5:0]  correction_place;    // of the next byte
+  logic [5:0]  place_q;             // of the next byte in the correctionField, from byte 3 on; beyond it as the position
 
   assign tag         = edit_i.tag;
   assign r_tag       = edit_i.r_tag;
@@ -128,9 +128,8 @@ module pen_editor
   assign ahead            = position_q + 1'b1;
   assign is_tag           = ahead[5:2] == 4'd3;
   assign is_r_tag         = r_tag == R_TAG_INSERT && (sends_tag ? ahead inside {[6'd16:6'd21]} : ahead inside {[6'd12:6'd17]});
-  assign correction_place = ahead - CORRECTION_AT - (sends_tag ? 6'd4 : 6'd0) - (r_tag == R_TAG_INSERT ? 6'd6 : 6'd0);
   always_comb begin
-    next.in_correction = label_i.correction.is_due && correction_place < CORRECTION_BYTES;
+    next.in_correction = label_i.correction.is_due && place_q < CORRECTION_BYTES;
     next.in_fcs        = left_i <= length_t'(4);
     next.in_padding    = !next.in_fcs && left_i <= length_t'(4) + length_t'(pad_i);
     next.has_old_fcs   = left_i > length_t'(pad_i);
@@ -160,7 +159,7 @@ module pen_editor
     .cycles_i    (label_i.correction.cycles),
     .is_carried_i(label_i.correction.is_carried),
     .late_cycle_i,
-    .place_i     (correction_place[2:0]),
+    .place_i     (place_q[2:0]),
     .data_i,
     .data_o      (corrected)
   );
@@ -206,6 +205,7 @@ module pen_editor
   always_ff @(posedge clk_i) begin
     if (start_i) begin
       position_q   <= '0;
+      place_q      <= '1;
       old_q        <= OLD_BEGIN - 6'(DELAY) - 6'(growth(edit_i));
       now_q        <= FIRST;
       difference_q <= '0;
@@ -213,6 +213,9 @@ module pen_editor
       corrected_q  <= 1'b0;
     end else if (data_ready_i) begin
       if (position_q != BEHIND) position_q <= ahead;
+      if (position_q == 6'd2)
+        place_q <= 6'd4 - CORRECTION_AT - (sends_tag ? 6'd4 : 6'd0) - (r_tag == R_TAG_INSERT ? 6'd6 : 6'd0);
+      else if (position_q > 6'd2 && position_q != BEHIND) place_q <= place_q + 1'b1;
       if (old_q != OLD_BEHIND) old_q <= old_q + 1'b1;
       now_q        <= next;
       change_q     <= change;
@@ -381,6 +384,7 @@ module pen_editor
       assert (f_length_q >= (changes ? F_SHORTEST : 11'd20));
       assert (f_sent_q <= f_length_q);
       assert (position_q == (f_sent_q > length_t'(BEHIND) ? BEHIND : f_sent_q[5:0]));
+      assert (place_q == (f_sent_q < 11'd3 ? '1 : position_q + 6'd1 - f_correction_at[5:0]));
       assert (old_q == (f_sent_q >= f_counted ? OLD_BEHIND : 6'(f_sent_q) - 6'sd8 - 6'(f_growth)));
       assert (now_q.in_fcs == (f_to_send_q <= 11'd4) || f_to_send_q == '0);
       assert (f_to_send_q == '0 || now_q.in_padding == (f_to_send_q > 11'd4 && f_to_send_q <= 11'd4 + length_t'(f_pad_q)));

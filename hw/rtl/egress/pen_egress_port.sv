@@ -23,7 +23,7 @@ module pen_egress_port
   input  logic          port_reset_i,   // of the transmitter
   input  logic          init_busy_i,
   input  init_index_t   init_index_i,
-  input  port_t         turn_i,
+  input  logic          has_turn_i,     // it is this port's turn
   input  long_cycle_t   late_cycle_i,   // what the count of cycles was LATE cycles ago
   input  enqueue_t      enqueue_i,
   // Gates of this port: the states now, and what pen_queue needs of the next cycle
@@ -75,8 +75,8 @@ module pen_egress_port
   logic [CLASSES-1:0] credit, waiting, sending;
   release_t   popped, released;
   edit_t      popped_edit, edit;
-  length_t    popped_sent;
-  length_t    popped_slot, left;
+  slot_words_t popped_slot_words;
+  length_t    popped_slot, slot_q, left;
   label_t     frame_label;
   logic [3:0] pad, skip;
   logic       edited_ready, edited_valid;
@@ -94,10 +94,10 @@ module pen_egress_port
     class_t   grant_class;
     release_t popped;
     edit_t    popped_edit;
-    length_t  popped_slot;
+    slot_words_t popped_slot_words;
     logic     expired_valid;
     reason_e  expired_reason;
-    length_t  length;            // of the frame that is granted, which popped_slot tells a cycle later
+    length_t  length;            // of the frame that is granted, as it has the wire
   } f_queue_t;
   (* anyseq *) f_queue_t f_any;
   f_queue_t              f_queue_q;
@@ -106,7 +106,7 @@ module pen_egress_port
   assign grant_class    = f_queue_q.grant_class;
   assign popped         = f_queue_q.popped;
   assign popped_edit    = f_queue_q.popped_edit;
-  assign popped_slot    = f_queue_q.popped_slot;
+  assign popped_slot_words = f_queue_q.popped_slot_words;
   assign expired_valid  = f_queue_q.expired_valid;
   assign expired_reason = f_queue_q.expired_reason;
   assign {overruns_ack_o, overruns_data_o, credit_sample_o, waiting, credit, sending, queue_idle, credit_idle} = '0;
@@ -132,7 +132,7 @@ module pen_egress_port
     .grant_class_o   (grant_class),
     .popped_o        (popped),
     .popped_edit_o   (popped_edit),
-    .popped_slot_o   (popped_slot),
+    .popped_slot_words_o(popped_slot_words),
     .expired_valid_o (expired_valid),
     .expired_reason_o(expired_reason),
     .expired_ready_i (expired_ready),
@@ -152,7 +152,7 @@ module pen_egress_port
     .grant_i           (grant),
     .grant_class_i     (grant_class),
     .selected_i        (popped.valid),
-    .selected_length_i (popped_slot),
+    .length_i          (slot_q),
     .ready_o           (credit),
     .sending_o         (sending),
     .idle_o            (credit_idle),
@@ -177,10 +177,12 @@ module pen_egress_port
   );
 `endif
 
+  assign popped_slot = slot_length_of(popped_slot_words, popped.length, popped_edit, PORTS);
+
   pen_egress_reader #(.PORTS(PORTS), .CELLS(CELLS), .PORT(PORT)) u_reader (
     .clk_i,
     .rst_i,
-    .turn_i,
+    .has_turn_i,
     .tx_ready_o   (tx_ready),
     .grant_i      (grant),
     .popped_i     (popped),
@@ -189,6 +191,7 @@ module pen_egress_port
     .store_read_o,
     .store_data_i,
     .release_o    (released),
+    .slot_o       (slot_q),
     .start_o      (start),
     .length_o     (length),
     .pad_o        (pad),
@@ -202,10 +205,14 @@ module pen_egress_port
     .idle_o       (reader_idle)
   );
 
+  // What is known of a frame is there a cycle after its start.
+  logic started_q;
+  always_ff @(posedge clk_i) started_q <= start;
+
   if (FCS) begin : gen_fcs
     pen_fcs u_fcs (
       .clk_i,
-      .start_i     (start),
+      .start_i     (started_q),
       .data_i      (data),
       .data_o      (edited),
       .data_ready_i(edited_ready),
@@ -226,7 +233,7 @@ module pen_egress_port
 
     pen_editor #(.LATE(LATE)) u_editor (
       .clk_i,
-      .start_i     (start),
+      .start_i     (started_q),
       .edit_i      (edit),
       .translate_i (frame_label.translate[PORT]),
       .label_i     (label_here),
@@ -245,8 +252,6 @@ module pen_egress_port
 
   assign stamped_o   = frame_label.stamped;
   assign stamp_tag_o = frame_label.correction.cycles[7:0];
-
-  assign popped_sent = popped_slot - (waits_for_words(PORTS) ? length_t'(lost_bytes(popped_edit)) : '0);
 
   // The frame that was selected last: not for the wire, or cut there.
   logic     lost_q, due_q, cut;
@@ -325,7 +330,7 @@ module pen_egress_port
   end
 
   // A frame given up is released in a turn that no sent frame needs.
-  assign expired_ready = turn_i == port_t'(PORT) && !released.valid && !cut;
+  assign expired_ready = has_turn_i && !released.valid && !cut;
 
   // The frame that is released, sent or given up: that of the reader is the one selected last.
   assign told = released.valid || cut ? released : popped;
@@ -335,26 +340,33 @@ module pen_egress_port
     release_o.valid = released.valid || (expired_valid && expired_ready);
   end
 
+  // The length of one that is sent has just been read.
+  egress_event_t event_q;
+  always_comb begin
+    event_o = event_q;
+    if (event_q.sent) event_o.length = popped_slot - (waits_for_words(PORTS) ? length_t'(lost_bytes(popped_edit)) : '0);
+  end
+
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      event_o.sent    <= 1'b0;
-      event_o.expired <= 1'b0;
+      event_q.sent    <= 1'b0;
+      event_q.expired <= 1'b0;
     end else begin
-      event_o.sent    <= popped.valid && !port_reset_i;
-      event_o.expired <= (popped.valid && port_reset_i) || cut || (expired_valid && expired_ready);
+      event_q.sent    <= popped.valid && !port_reset_i;
+      event_q.expired <= (popped.valid && port_reset_i) || cut || (expired_valid && expired_ready);
     end
-    if (cut || (popped.valid && port_reset_i)) event_o.reason <= REASON_PORT_DISABLED;
-    else if (expired_valid) event_o.reason <= expired_reason;
-    else if (popped.valid) event_o.reason <= REASON_NONE;
+    if (cut || (popped.valid && port_reset_i)) event_q.reason <= REASON_PORT_DISABLED;
+    else if (expired_valid) event_q.reason <= expired_reason;
+    else if (popped.valid) event_q.reason <= REASON_NONE;
     if (cut || popped.valid || expired_valid) begin
-      event_o.traffic_class <= told.traffic_class;
-      event_o.frame         <= told.frame;
-      event_o.length        <= popped.valid && !cut && !port_reset_i ? popped_sent : told.length;
+      event_q.traffic_class <= told.traffic_class;
+      event_q.frame         <= told.frame;
+      event_q.length        <= told.length;
     end
   end
 
-  assign idle_o = queue_idle && reader_idle && mac_ready && credit_idle && !stamp_valid_i && !event_o.sent
-                  && !event_o.expired;
+  assign idle_o = queue_idle && reader_idle && mac_ready && credit_idle && !stamp_valid_i && !event_q.sent
+                  && !event_q.expired;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
@@ -412,7 +424,7 @@ module pen_egress_port
       assume (!grant || (tx_ready && !stamp_valid_i));
       assume (!grant || (f_queue_q.length != '0 && f_queue_q.length <= F_MOST_BYTES));
       assume (popped.valid == (f_under_way_q && f_since_q == 11'd1));
-      assume (!popped.valid || popped_slot == f_length_q);
+      assume (!(f_under_way_q && f_since_q == 11'd2) || popped_slot == f_length_q);
       // pen_queue and pen_gates
       assume (!f_under_way || f_since >= f_length + 11'd8 || open_i[f_class]);
       // The contract.
@@ -428,11 +440,12 @@ module pen_egress_port
             assert (f_open_q[ago-1][f_class_q]);
         assert (u_reader.first_q == (f_since_q == 11'd1));
         assert (u_reader.start_q == (f_since_q == 11'd2));
-        if (f_since_q == 11'd2) assert (u_reader.slot_q == f_length_q);
+        assert (u_reader.started_q == (f_since_q == 11'd3));
+        if (f_since_q >= 11'd3) assert (u_reader.slot_o == f_length_q);
         if (f_since_q < f_length_q + F_TO_NEXT) assert (!u_reader.free_q);
         else assert (u_reader.free_q);
-        if (f_since_q >= 11'd3 && !u_reader.free_q) assert (u_reader.count_q == f_length_q + 11'd19 - f_since_q);
-      end else assert (u_reader.free_q && !u_reader.first_q && !u_reader.start_q && !gmii_tx_en_o);
+        if (f_since_q >= 11'd4 && !u_reader.free_q) assert (u_reader.count_q == f_length_q + 11'd19 - f_since_q);
+      end else assert (u_reader.free_q && !u_reader.first_q && !u_reader.start_q && !u_reader.started_q && !gmii_tx_en_o);
       case (f_mac)
         F_IDLE: assert (!f_under_way_q || f_since_q <= 11'd2 || f_since_q >= F_TO_DATA);
         F_PREAMBLE:
@@ -448,8 +461,7 @@ module pen_egress_port
         end
         default: assert (1'b0);
       endcase
-      if (f_under_way_q && f_mac inside {F_PREAMBLE, F_DELIMITER})
-        assert (gen_wire.u_mac.left_q == f_length_q - 1'b1);
+      if (f_under_way_q && f_mac == F_DELIMITER) assert (gen_wire.u_mac.left_q == f_length_q - 1'b1);
       // A frame may end with the very last bit that its gate lets pass, and the next class's begins.
       cover (f_sends_q && !gmii_tx_en_o && !f_open_q[3][f_class_q] && f_length_q >= 11'd3 && !gen_wire.u_mac.silent_q);
     end

@@ -23,18 +23,19 @@ module pen_egress_reader
 ) (
   input  logic        clk_i,
   input  logic        rst_i,
-  input  port_t       turn_i,
+  input  logic        has_turn_i,       // it is this port's turn
   output logic        tx_ready_o,       // a frame may be granted in this cycle
   input  logic        grant_i,
-  input  release_t    popped_i,         // in the cycle after the grant
-  input  edit_t       popped_edit_i,
+  input  release_t    popped_i,         // in the cycle after the grant; its pool and length a cycle later
+  input  edit_t       popped_edit_i,    // with the length, as the following
   input  length_t     popped_slot_i,    // its length as it has the wire
   output store_read_t store_read_o,
   input  store_data_t store_data_i,
   output release_t    release_o,        // in this port's turn, when the whole frame has been read
+  output length_t     slot_o,           // as it has the wire; from three cycles after the grant on, as length and edit
   output logic        start_o,
   output length_t     length_o,         // as it is sent
-  output logic [3:0]  pad_o,            // bytes that it is padded with
+  output logic [3:0]  pad_o,            // bytes that it is padded with; another cycle later
   output edit_t       edit_o,
   output label_t      label_o,          // from before the first byte until tags have been sent
   output logic        data_valid_o,
@@ -46,15 +47,14 @@ module pen_egress_reader
 );
   localparam int unsigned CELL_W = $clog2(CELLS);
   localparam int unsigned BUFFER = 4;                  // words
-  // From the third cycle after a grant to the next one, without the length: preamble, delimiter and gap, less four.
-  localparam int unsigned OVERHEAD = 16;
+  // From the fourth cycle after a grant to the next one, without the length: preamble, delimiter and gap, less five.
+  localparam int unsigned OVERHEAD = 15;
 
-  logic              turn;
   logic              free_q;                           // the transmitter
   length_t           count_q;                          // cycles until it is free again
   logic              start_q;                          // two cycles after the grant
   edit_t             edit_q;
-  length_t           slot_q;
+  logic              started_q;                        // three cycles after the grant
   label_t            label_q;
   release_t          frame_q;                          // being sent
 
@@ -63,7 +63,7 @@ module pen_egress_reader
   logic [CELL_W-1:0] cell_now, cell_q, next_cell_q;
   word_t             word_q;
   logic [7:0]        words_q;                          // read
-  logic [7:0]        words;                            // of the frame, less one; from the second cycle after a grant
+  logic [7:0]        words;                            // of the frame, less one; from the third cycle after a grant
   logic              first_q;                          // the first cycle after the grant
   logic              read, last;
   word_t             received_q;                       // words, in all, modulo 16
@@ -72,11 +72,10 @@ module pen_egress_reader
   logic [2:0]        held;                             // words read and not yet consumed
   logic [63:0]       word;
 
-  assign turn       = turn_i == port_t'(PORT);
   assign words      = frame_q.length[10:3] - {7'b0, frame_q.length[2:0] == '0};
-  assign last       = !first_q && words_q == words;
+  assign last       = !first_q && !start_q && words_q == words;
   assign held       = 3'(word_q - byte_q[6:3]);
-  assign read       = turn && reading_q && held != 3'(BUFFER);
+  assign read       = has_turn_i && reading_q && held != 3'(BUFFER);
   assign receive    = store_data_i.valid && store_data_i.port == port_t'(PORT);
 
   assign cell_now     = first_q ? popped_i.frame[CELL_W-1:0] : cell_q;
@@ -100,25 +99,24 @@ module pen_egress_reader
     // Bit i: a frame that starts in i+1 cycles.
     logic [9:0] later_q;
     logic [3:0] lost;
-    assign lost = lost_bytes(edit_q);
+    assign lost = lost_bytes(start_q ? popped_edit_i : edit_q);
     always_ff @(posedge clk_i) begin
       later_q <= later_q >> 1;
       if (start_q && lost != '0) later_q[lost-1] <= 1'b1;
       if (rst_i) later_q <= '0;
     end
     assign start_o  = (start_q && lost == '0) || later_q[0];
-    assign length_o = slot_q - length_t'(lost);
+    assign length_o = slot_o - length_t'(lost);
   end else begin : gen_at_once
     assign start_o  = start_q;
-    assign length_o = slot_q;
+    assign length_o = slot_o;
   end
-  assign pad_o = length_o[3:0] - frame_q.length[3:0] - 4'(growth(edit_q));
 
   assign tx_ready_o   = free_q;
 
   always_comb begin
     release_o       = frame_q;
-    release_o.valid = turn && release_q;
+    release_o.valid = has_turn_i && release_q;
   end
 
   always_ff @(posedge clk_i) begin
@@ -126,26 +124,33 @@ module pen_egress_reader
       free_q    <= 1'b1;
       first_q   <= 1'b0;
       start_q   <= 1'b0;
+      started_q <= 1'b0;
       reading_q <= 1'b0;
       release_q <= 1'b0;
     end else begin
       first_q <= grant_i;
       start_q <= first_q;
+      started_q <= start_q;
       if (grant_i) free_q <= 1'b0;
-      else if (!first_q && !start_q && count_q == '0 && !stall_i) free_q <= 1'b1;
+      else if (!first_q && !start_q && !started_q && count_q == '0 && !stall_i) free_q <= 1'b1;
       if (grant_i) reading_q <= 1'b1;
       else if (read && last) reading_q <= 1'b0;
       if (read && last) release_q <= 1'b1;
-      else if (turn) release_q <= 1'b0;
+      else if (has_turn_i) release_q <= 1'b0;
     end
 
-    if (start_q) count_q <= slot_q + length_t'(OVERHEAD);
+    pad_o <= length_o[3:0] - frame_q.length[3:0] - 4'(growth(edit_q));
+    if (started_q) count_q <= slot_o + length_t'(OVERHEAD);
     else if (!stall_i) count_q <= count_q - 1'b1;
     if (first_q) begin
       cell_q  <= cell_now;
       frame_q <= popped_i;
-      edit_q  <= popped_edit_i;
-      slot_q  <= popped_slot_i;
+    end
+    if (start_q) begin
+      frame_q.pool   <= popped_i.pool;
+      frame_q.length <= popped_i.length;
+      edit_q         <= popped_edit_i;
+      slot_o         <= popped_slot_i;
     end
     if (receive && received_q == '0) label_q <= store_data_i.label_of;
 

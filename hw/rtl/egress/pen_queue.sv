@@ -7,10 +7,10 @@
 // the queues the head that is eligible first goes first. For each class this head stands ready as the candidate
 // (pen_queue_candidates), so that a frame is selected in the very cycle in which it becomes visible:
 //
-//   cycle         | n (now == visible) | n+1                  | n+2 ...
-//   grant_o       | valid, with class  |                      |
-//   popped_o      |                    | valid                |
-//   lists         | idle               | its successor becomes the head, and the heads of its class are offered
+//   cycle         | n (now == visible) | n+1    | n+2 ...
+//   grant_o       | valid, with class  |        |
+//   popped_o      |                    | valid  |
+//   lists         | idle               | idle   | idle, then its successor becomes the head, and the heads of its class are offered
 //
 // A new head is offered to its class as candidate in the same way as those found by the lists, and compared with it in the
 // cycle after: a frame can be selected two cycles after its enqueue.
@@ -45,9 +45,9 @@ module pen_queue
   output logic [CLASSES-1:0]    waiting_o,            // the class may have a frame that only gates and credit hold back
   output logic     grant_o,
   output class_t   grant_class_o,        // with grant_o
-  output release_t popped_o,             // valid: the frame granted in the cycle before
-  output edit_t    popped_edit_o,        // with popped_o, as the following
-  output length_t  popped_slot_o,        // its length as it has the wire
+  output release_t popped_o,             // valid: the frame granted in the cycle before; pool and length come a cycle later
+  output edit_t    popped_edit_o,        // with its length, as the following
+  output slot_words_t popped_slot_words_o, // see slot_length_of
   output logic     expired_valid_o,      // popped_o is a frame given up, until expired_ready_i
   output reason_e  expired_reason_o,
   input  logic     expired_ready_i,
@@ -66,9 +66,9 @@ module pen_queue
   typedef logic [LIST_W-1:0] list_t;
 
   logic               lists_idle, settled, unlink;
-  list_t              unlink_list, grant_list, expire_list, offer_list;
+  list_t              unlink_list, granted_list, expire_list, offer_list;
   class_t             unlink_class, coming_class, offer_class;
-  frame_t             unlink_frame, grant_frame, expire_frame, offer_frame;
+  frame_t             unlink_frame, granted_frame, expire_frame, offer_frame;
   pool_e              pool;
   length_t            length, offer_wire;
   logic               coming, offer;
@@ -85,14 +85,13 @@ module pen_queue
   frame_t             given_up_frame;
   logic [CLASSES-1:0] given_up;
 
-  logic               popped_q;                  // granted in the cycle before
+  logic               popped_q, read_q;          // granted in the cycle before, two cycles before
   class_t             granted_class_q;           // of the frame granted last
-  list_t              granted_list_q;
+  list_t              granted_list_q;            // a cycle later
   frame_t             granted_frame_q;
-  logic               taken_q, follows_q;        // it has not gone its way; not begun, another one is on its own
+  logic               taken_q, follows_q;        // it has not gone its way; not begun
+  logic               follows;                   // it begins
   logic [CLASSES-1:0] taken_class_q;             // with taken_q: its class
-  logic               of_upper;                  // what is granted, see pen_selection
-  logic [1:0][1:0]    first_of_half;
   logic [CLASSES-1:0] chosen, searched;          // searched: a new candidate is looked for
 
   pen_queue_lists #(.PORTS(PORTS), .CELLS(CELLS), .PORT(PORT)) u_lists (
@@ -107,13 +106,13 @@ module pen_queue
     .unlink_frame_i (unlink_frame),
     .idle_o         (lists_idle),
     .settled_o      (settled),
-    .read_i         (grant_o),
-    .read_frame_i   (grant_frame),
+    .read_i         (popped_q),
+    .read_frame_i   (granted_frame),
     .held_i         (holds),
     .held_frame_i   (holds ? given_up_frame : expire_frame),
     .pool_o         (pool),
     .length_o       (length),
-    .slot_o         (popped_slot_o),
+    .slot_words_o   (popped_slot_words_o),
     .edit_o         (popped_edit_o),
     .coming_o       (coming),
     .coming_class_o (coming_class),
@@ -142,11 +141,10 @@ module pen_queue
     .offer_frame_i  (offer_frame),
     .offer_wire_i   (offer_wire),
     .searched_i     (searched),
-    .of_upper_i     (of_upper),
-    .first_of_half_i(first_of_half),
-    .granted_i      (chosen & {CLASSES{may_grant}}),
-    .grant_frame_o  (grant_frame),
-    .grant_list_o   (grant_list),
+    .granted_i      (taken_class_q & {CLASSES{popped_q}}),
+    .granted_class_i(granted_class_q),
+    .granted_frame_o(granted_frame),
+    .granted_list_o (granted_list),
     .expire_i       (expire_unless_busy),
     .busy_i         (busy),
     .expire_class_i (expire_class),
@@ -173,8 +171,6 @@ module pen_queue
     .credit_i,
     .grant_o,
     .class_o        (grant_class_o),
-    .of_upper_o     (of_upper),
-    .first_of_half_o(first_of_half),
     .chosen_o       (chosen)
   );
 
@@ -199,7 +195,7 @@ module pen_queue
     .frame_i           (expire_frame),
     .list_i            (expire_list),
     .given_up_o        (given_up),
-    .granted_i         (popped_q),
+    .granted_i         (popped_q || read_q),
     .ready_to_release_i(expired_ready_i),
     .holds_o           (holds),
     .valid_o           (expired_valid_o),
@@ -210,52 +206,43 @@ module pen_queue
     .reason_o          (expired_reason_o)
   );
 
-  // What is granted goes its way at once, or after the frame that is given up.
-  always_comb begin
-    unlink       = given_up_unlink || (lists_idle && !holds && (grant_o || follows_q));
-    unlink_class = grant_class_o;
-    unlink_list  = grant_list;
-    unlink_frame = grant_frame;
-    if (holds) begin
-      unlink_class = given_up_class;
-      unlink_list  = given_up_list;
-      unlink_frame = given_up_frame;
-    end else if (follows_q) begin
-      unlink_class = granted_class_q;
-      unlink_list  = granted_list_q;
-      unlink_frame = granted_frame_q;
-    end
-  end
+  // What is granted goes its way two cycles later, or after the frame that is given up.
+  assign follows = follows_q && lists_idle && !holds;
+  assign unlink  = given_up_unlink || follows;
+  assign {unlink_class, unlink_list, unlink_frame} = holds
+      ? {given_up_class, given_up_list, given_up_frame} : {granted_class_q, granted_list_q, granted_frame_q};
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       popped_q  <= 1'b0;
+      read_q    <= 1'b0;
       taken_q   <= 1'b0;
       follows_q <= 1'b0;
     end else begin
       popped_q  <= grant_o;
-      taken_q   <= grant_o || (taken_q && (!settled || follows_q));
-      follows_q <= (!lists_idle || holds) && (grant_o || follows_q);
+      read_q    <= popped_q;
+      taken_q   <= grant_o || (taken_q && (!settled || popped_q || follows_q));
+      follows_q <= popped_q || (follows_q && !follows);
     end
-    if (rst_i || (!grant_o && settled && !follows_q)) taken_class_q <= '0;
+    if (rst_i || (!grant_o && settled && !popped_q && !follows_q)) taken_class_q <= '0;
     else if (grant_o) taken_class_q <= chosen;
-    if (grant_o) begin
-      granted_class_q <= grant_class_o;
-      granted_list_q  <= grant_list;
-      granted_frame_q <= grant_frame;
+    if (grant_o) granted_class_q <= grant_class_o;
+    if (popped_q) begin
+      granted_list_q  <= granted_list;
+      granted_frame_q <= granted_frame;
     end
   end
 
   assign searched  = given_up | taken_class_q;
-  assign busy      = grant_o || follows_q;
+  assign busy      = grant_o || popped_q || follows_q;
   assign may_grant = tx_ready_i && !taken_q;
 
   assign popped_o = '{
     valid: popped_q,
     pool: pool,
     traffic_class: popped_q ? granted_class_q : given_up_class,
-    port: popped_q ? port_t'(granted_list_q[LIST_W-1:1]) : port_t'(given_up_list[LIST_W-1:1]),
-    frame: popped_q ? cell_t'(granted_frame_q) : cell_t'(given_up_frame),
+    port: popped_q ? port_t'(granted_list[LIST_W-1:1]) : port_t'(given_up_list[LIST_W-1:1]),
+    frame: popped_q ? cell_t'(granted_frame) : cell_t'(given_up_frame),
     length: length
   };
 
@@ -346,7 +333,7 @@ module pen_queue
     end
     assume (enqueue_i.port < 3'(PORTS));
     if (f_past_q) begin
-      if (grant_o && grant_class_o == f_class) assert (f_candidate_stands && f_candidate_head == grant_frame);
+      if (popped_q && granted_class_q == f_class) assert (f_candidate_stands && f_candidate_head == granted_frame);
       if (expire_unless_busy[f_class] && !busy) assert (f_candidate_stands && f_candidate_head == expire_frame);
       if (unlink && unlink_class == f_class) begin
         assert (lists_idle && f_unlink_stands && f_unlink_head == unlink_frame);
@@ -356,15 +343,18 @@ module pen_queue
       assert (u_candidates.offered_q == (offer ? CLASSES'(1) << offer_class : '0));
       assert (!offer || u_candidates.class_q == offer_class);
       // What makes it hold. Only a candidate is ready. Who is on its way, and whose class is searched:
-      assert (!follows_q || taken_q);
+      assert (!(popped_q || follows_q) || taken_q);
+      assert (!(popped_q && follows_q));
+      if (popped_q) assert (valid[granted_class_q]);
+      if (popped_q && granted_class_q == f_class) assert (!offer || f_offered != f_candidate);
       assert (taken_class_q == (taken_q ? CLASSES'(1) << granted_class_q : '0));
       assert (!holds || (lists_idle && given_up == CLASSES'(1) << given_up_class));
       if (given_up != '0 && !holds) assert (!lists_idle && given_up == CLASSES'(1) << f_walking[$bits(class_t)-1:0]);
-      if (taken_q && !follows_q)
+      if (taken_q && !popped_q && !follows_q)
         assert (!lists_idle && granted_class_q == f_walking[$bits(class_t)-1:0] && given_up == '0);
       if (taken_q) assert (!given_up[granted_class_q]);
       if (!lists_idle) assert (searched[f_walking[$bits(class_t)-1:0]]);
-      if (!lists_idle && follows_q) assert (given_up != '0);
+      if (!lists_idle && (popped_q || follows_q)) assert (given_up != '0);
       // Candidate, offer and what waits for its way stand at the heads of different lists.
       if (u_lists.f_walks && f_walking[$bits(class_t)-1:0] == f_class) assert (f_walking_filled);
       if (valid[f_class]) assert (f_candidate_stands && f_candidate_head == f_candidate_frame);

@@ -32,12 +32,11 @@ module pen_queue_candidates
   input  logic [CELL_W-1:0]     offer_frame_i,
   input  length_t               offer_wire_i,
   input  logic [CLASSES-1:0]    searched_i,           // their heads are being offered: what is ready can yet be replaced
-  // Taken out: selected, or given up
-  input  logic                  of_upper_i,           // the class that is granted is of the upper half
-  input  logic [1:0][1:0]       first_of_half_i,      // and the class that would be, of each half; sooner known
-  input  logic [CLASSES-1:0]    granted_i,            // the same, one bit at most
-  output logic [CELL_W-1:0]     grant_frame_o,
-  output logic [LIST_W-1:0]     grant_list_o,
+  // Taken out: selected in the cycle before, or given up
+  input  logic [CLASSES-1:0]    granted_i,            // one bit at most
+  input  class_t                granted_class_i,      // the same
+  output logic [CELL_W-1:0]     granted_frame_o,
+  output logic [LIST_W-1:0]     granted_list_o,
   input  logic [CLASSES-1:0]    expire_i,             // given up, one bit at most, unless busy_i
   input  class_t                expire_class_i,       // the same
   input  logic                  busy_i,
@@ -94,9 +93,10 @@ module pen_queue_candidates
   assign offer_earlier    = offer_ready != (ready_q[class_q] || due_q[class_q])
       ? offer_ready : !order_difference.visible[$high(cycle_t)];
 
-  // A candidate that is ready may be selected in this cycle and stays, but not while the class looks for a new one.
+  // A candidate that is ready may be selected in this cycle and stays, but not while the class looks for a new one, and one
+  // that was selected goes.
   logic [CLASSES-1:0] loaded, fills, replaces;        // of each class by itself, as offer_earlier comes last
-  assign fills    = offered_q & ~valid_q;
+  assign fills    = offered_q & ~(valid_q & ~granted_i);
   assign replaces = offered_q & (~ready_q | searched_i);
   assign loaded   = fills | (replaces & {CLASSES{offer_earlier}});
   assign load     = fills != '0 || (replaces != '0 && offer_earlier);
@@ -177,17 +177,15 @@ module pen_queue_candidates
     .read_data_o ({candidate_order, candidate_wire})
   );
 
-  // The frame that is selected, of which the half of the classes comes last, and the one that may be given up.
-  logic [1:0][CELL_W+LIST_W-1:0] of_half;
-  pen_lutram_nr1w #(.READS(3), .WIDTH(CELL_W + LIST_W), .DEPTH(CLASSES)) u_frame (
+  // The frame that was selected, and the one that may be given up.
+  pen_lutram_nr1w #(.WIDTH(CELL_W + LIST_W), .DEPTH(CLASSES)) u_frame (
     .clk_i,
     .write_i     (load),
     .write_addr_i(class_q),
     .write_data_i({offer_frame_i, offer_list_i}),
-    .read_addr_i ({expire_class_i, 1'b1, first_of_half_i[1], 1'b0, first_of_half_i[0]}),
-    .read_data_o ({expire_frame_o, expire_list_o, of_half})
+    .read_addr_i ({expire_class_i, granted_class_i}),
+    .read_data_o ({expire_frame_o, expire_list_o, granted_frame_o, granted_list_o})
   );
-  assign {grant_frame_o, grant_list_o} = of_half[of_upper_i];
 
   logic unused;
   assign unused = &{1'b0, order_difference, open_ns};

@@ -6,7 +6,7 @@
 //
 //   cycle    | n         | n+1                      | n+2, without enqueue   ...
 //   unlink_i | 1         |                          |
-//   state    | IDLE      | UNLINK: is it the last?  | NEXT, INFO, HEAD: its successor is the head;
+//   state    | IDLE      | UNLINK: is it the last?  | NEXT, INFO, TAKE, HEAD: its successor is the head;
 //                                                     SCAN: the heads of its class are offered, a list a cycle; SETTLE
 //
 // An enqueue always goes first: the states that use the same memories wait for it, and so no case of both at once is left.
@@ -37,7 +37,7 @@ module pen_queue_lists
   input  logic [CELL_W-1:0]  held_frame_i,           // while idle_o it is read in any case
   output pool_e              pool_o,                 // in the cycle after
   output length_t            length_o,
-  output length_t            slot_o,                 // its length as it has the wire
+  output slot_words_t        slot_words_o,           // of its length as it has the wire; what is left of it, length and edit say
   output edit_t              edit_o,
   output logic               coming_o,               // there will be an offer in the next cycle
   output logic [CLASS_W-1:0] coming_class_o,         // with coming_o
@@ -57,11 +57,11 @@ module pen_queue_lists
   } queue_t;
   localparam int unsigned QUEUES = 1 << $bits(queue_t);
   typedef struct packed {
-    cycle_t  visible;
-    pool_e   pool;
-    length_t length;
-    logic [$bits(length_t)-3:0] slot_words;          // of its length as it has the wire; what is left of it, length and edit say
-    edit_t   edit;
+    cycle_t      visible;
+    pool_e       pool;
+    length_t     length;
+    slot_words_t slot_words;
+    edit_t       edit;
   } info_t;
   typedef struct packed {
     cycle_t  visible;
@@ -69,7 +69,7 @@ module pen_queue_lists
     length_t on_wire;
   } head_t;
 
-  typedef enum logic [2:0] {IDLE, UNLINK, NEXT, INFO, HEAD, SCAN, SETTLE} state_e;
+  typedef enum logic [2:0] {IDLE, UNLINK, NEXT, INFO, TAKE, HEAD, SCAN, SETTLE} state_e;
   state_e            state_d, state_q;
   queue_t            walk_q;                         // of the frame that goes its way; in SCAN, each of its class
   frame_t            frame_q;
@@ -79,8 +79,8 @@ module pen_queue_lists
   queue_t enqueue_to, queue;                         // queue: whose head may change
   frame_t tail, walk_tail, next_frame, reread;
   head_t  head_update, scanned, offer_q;
-  info_t  info;
-  length_t enqueue_slot, info_slot;
+  info_t  info, taken_q;                             // taken: of the frame that becomes a head
+  length_t enqueue_slot, taken_slot;
 
   assign enqueue = enqueue_i.destination[PORT];
   assign enqueue_to = {enqueue_i.port[LIST_W-2:0], enqueue_i.shaped, enqueue_i.traffic_class[CLASS_W-1:0]};
@@ -107,9 +107,9 @@ module pen_queue_lists
 
   assign head_write  = (enqueue && !filled) || (!enqueue && state_q == HEAD);
   assign head_update = '{
-    visible: enqueue ? enqueue_i.visible : info.visible,
+    visible: enqueue ? enqueue_i.visible : taken_q.visible,
     frame:   enqueue ? enqueue_i.frame[CELL_W-1:0] : frame_q,
-    on_wire: OVERHEAD_BYTES + (enqueue ? enqueue_slot : info_slot)
+    on_wire: OVERHEAD_BYTES + (enqueue ? enqueue_slot : taken_slot)
   };
 
   pen_lutram_1r1w #(.WIDTH($bits(head_t)), .DEPTH(QUEUES)) u_head (
@@ -148,10 +148,10 @@ module pen_queue_lists
   assign reread   = held_i || state_q == IDLE ? held_frame_i : frame_q;
   assign pool_o   = info.pool;
   assign length_o = info.length;
-  assign slot_o   = info_slot;
+  assign slot_words_o = info.slot_words;
   assign edit_o   = info.edit;
   assign enqueue_slot = slot_length(enqueue_i.length, enqueue_i.edit[PORT], PORTS);
-  assign info_slot    = {info.slot_words, slot_length_low(info.length, info.edit, PORTS)};
+  assign taken_slot   = slot_length_of(taken_q.slot_words, taken_q.length, taken_q.edit, PORTS);
 
   always_comb begin
     state_d   = state_q;
@@ -163,11 +163,9 @@ module pen_queue_lists
         if (!enqueue) state_d = walk_tail == frame_q ? SCAN : NEXT;
       end
       NEXT: state_d = INFO;
-      INFO: if (!read_i && !held_i) state_d = HEAD;
-      HEAD: begin
-        if (!enqueue) state_d = SCAN;
-        else if (read_i || held_i) state_d = INFO;  // what it takes the place of is read again
-      end
+      INFO: if (!read_i && !held_i) state_d = TAKE;
+      TAKE: state_d = HEAD;
+      HEAD: if (!enqueue) state_d = SCAN;
       SCAN: if (!enqueue && walk_q.list == LIST_W'(2 * PORTS - 1)) state_d = SETTLE;
       SETTLE: state_d = IDLE;
       default: state_d = IDLE;
@@ -182,6 +180,7 @@ module pen_queue_lists
       frame_q <= unlink_frame_i;
     end
     if (state_q == NEXT) frame_q <= next_frame;
+    if (state_q == TAKE) taken_q <= info;
     if (state_q != SCAN && state_d == SCAN) walk_q.list <= '0;
     else if (state_q == SCAN && !enqueue) walk_q.list <= walk_q.list + 1'b1;
   end
@@ -205,11 +204,11 @@ module pen_queue_lists
   assign offer_wire_o    = offer_q.on_wire;
 
   logic unused;
-  assign unused = &{1'b0, init_index_i, enqueue_i};
+  assign unused = &{1'b0, init_index_i, enqueue_i, taken_q};
 
 `ifdef FORMAL_HEADS
   logic f_walks, f_scans;                            // walks: the head of that list is a frame that was taken out
-  assign f_walks = state_q inside {UNLINK, NEXT, INFO, HEAD};
+  assign f_walks = state_q inside {UNLINK, NEXT, INFO, TAKE, HEAD};
   assign f_scans = state_q == SCAN;
 `endif
 `ifdef FORMAL_LISTS
@@ -238,7 +237,7 @@ module pen_queue_lists
   assign f_goes   = unlink_i && idle_o && f_unlink == f_queue;
   // The frame taken out has a successor that is not yet the head of its list.
   assign f_unread = state_q == UNLINK;
-  assign f_walks  = state_q inside {UNLINK, NEXT, INFO, HEAD};
+  assign f_walks  = state_q inside {UNLINK, NEXT, INFO, TAKE, HEAD};
 
   always_ff @(posedge clk_i) begin
     f_past_q <= 1'b1;
@@ -291,7 +290,7 @@ module pen_queue_lists
     if (f_past_q && !rst_i) begin
       // The contract.
       if (f_offered) assert (f_count_q != '0 && offer_frame_o == f_frames_q[0]);
-      if (f_read_q) assert (pool_o == f_info_q.pool && length_o == f_info_q.length && slot_o == f_slot_q);
+      if (f_read_q) assert (pool_o == f_info_q.pool && length_o == f_info_q.length && slot_words_o == f_slot_q[$high(length_t):2]);
       if (f_offered && offer_frame_o == f_frame)
         assert (offer_visible_o == f_info_q.visible && offer_wire_o == f_slot_q + OVERHEAD_BYTES);
       if (settled_o || (state_q == SCAN && walk_q.list > f_queue.list)) begin
@@ -333,10 +332,11 @@ module pen_queue_lists
           if (f_count_q == '0) assert (u_tail.memory[f_queue] == frame_q);
           else assert (u_link.memory[frame_q] == f_frames_q[0]);
         end
-        if (state_q inside {NEXT, INFO, HEAD}) assert (f_count_q != '0);
+        if (state_q inside {NEXT, INFO, TAKE, HEAD}) assert (f_count_q != '0);
         if (state_q == NEXT) assert (next_frame == f_frames_q[0]);
-        if (state_q inside {INFO, HEAD}) assert (frame_q == f_frames_q[0]);
-        if (state_q == HEAD && frame_q == f_frame) assert (info == f_info_q);
+        if (state_q inside {INFO, TAKE, HEAD}) assert (frame_q == f_frames_q[0]);
+        if (state_q == TAKE && frame_q == f_frame) assert (info == f_info_q);
+        if (state_q == HEAD && frame_q == f_frame) assert (taken_q == f_info_q);
       end
       if (f_unread) assert (!f_inside_q[frame_q]);
       if (f_count_q == '0 && !(f_unread && walk_q == f_queue)) assert (!u_filled.memory[f_queue]);

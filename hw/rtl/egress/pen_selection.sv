@@ -17,8 +17,6 @@ module pen_selection
   input  logic [CLASSES-1:0] credit_i,        // its credit is not negative, or it needs none
   output logic               grant_o,
   output class_t             class_o,         // with grant_o
-  output logic               of_upper_o,      // it is one of the upper four
-  output logic [1:0][1:0]    first_of_half_o, // which would be served of the lower and of the upper four; sooner known
   output logic [CLASSES-1:0] chosen_o         // the same, a bit for each class
 );
   // Served first: classes above the level and members that have their turn before it begins anew, by number; then the
@@ -47,13 +45,10 @@ module pen_selection
         ahead[k][j]   = !above_q[j][k];
       end
     end
-    first_of_half_o = '0;
     for (int unsigned k = 0; k < CLASSES; k++) begin
       goes_first[k] = may_send[k] && (may_send[k/4*4+:4] & ahead[k][k/4*4+:4]) == '0;
       chosen_o[k]   = goes_first[k] && (may_send[4-k/4*4+:4] & ahead[k][4-k/4*4+:4]) == '0;
-      if (goes_first[k]) first_of_half_o[k/4] |= 2'(k);
     end
-    of_upper_o = chosen_o[7:4] != '0;
     class_o = '0;
     for (int unsigned k = 0; k < CLASSES; k++) if (chosen_o[k]) class_o |= class_t'(k);
   end
@@ -123,7 +118,7 @@ module pen_selection
     end
     if (grant_o && f_past_q) begin
       assert (enable_i && ready_i[class_o] && fits_i[class_o] && credit_i[class_o]);
-      assert (class_o == {of_upper_o, first_of_half_o[of_upper_o]} && chosen_o == CLASSES'(1) << class_o);
+      assert (chosen_o == CLASSES'(1) << class_o);
       for (int unsigned k = 0; k < CLASSES; k++) assert (!may_send[k] || f_rank(class_t'(k)) <= f_rank(class_o));
       assert (!(f_waits && f_served_q[class_o]));
     end

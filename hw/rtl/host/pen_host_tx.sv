@@ -36,8 +36,8 @@ module pen_host_tx
   input  logic       clk_i,
   input  logic       rst_i,
   input  logic       start_i,
-  input  length_t    length_i,       // with start_i; 1 or more
-  input  port_t      port_i,         // with start_i: where the frame was received
+  input  length_t    length_i,       // in the cycle after start_i; 1 or more
+  input  port_t      port_i,         // with length_i: where the frame was received
   input  class_t     traffic_class_i,
   input  ptp_time_t  stamp_i,        // of the frame, from the second cycle after the start to the next start
   input  logic       free_i,         // no frame is on its way
@@ -70,6 +70,7 @@ module pen_host_tx
   port_t      port_q;
   class_t     class_q;
   logic       lost_q;                // silent since it began
+  logic       started_q;             // in the cycle before
   logic       moves, frame_ends;
   ptp_time_t  moment;
   logic [31:0] ns;
@@ -86,7 +87,7 @@ module pen_host_tx
   assign m_axis_tuser_o  = frame_ends && lost_q;
   assign stall_o         = m_axis_tvalid_o && !m_axis_tready_i;
   assign moves           = m_axis_tvalid_o && m_axis_tready_i;
-  assign data_ready_o    = data_valid_i && (state_q == DRAIN || (state_q == DATA && m_axis_tready_i));
+  assign data_ready_o    = data_valid_i && ((state_q == DRAIN && !started_q) || (state_q == DATA && m_axis_tready_i));
 
   always_comb begin
     m_axis_tdata_o = data_i;
@@ -110,9 +111,6 @@ module pen_host_tx
         header_q <= '0;
         if (start_i) begin
           state_q <= silent_i ? DRAIN : HEADER;
-          left_q  <= length_i - 1'b1;
-          port_q  <= port_i;
-          class_q <= traffic_class_i;
           lost_q  <= 1'b0;
         end else if (stamp_valid_i && free_i) begin
           state_q <= STAMP;
@@ -134,6 +132,12 @@ module pen_host_tx
     endcase
     // What stands on the stream stays as it is until it is taken.
     if (silent_i && !(frame_ends && stall_o)) lost_q <= 1'b1;
+    started_q <= start_i;
+    if (started_q) begin
+      left_q  <= length_i - 1'b1;
+      port_q  <= port_i;
+      class_q <= traffic_class_i;
+    end
     if (rst_i) state_q <= IDLE;
   end
 

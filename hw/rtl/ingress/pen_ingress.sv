@@ -25,6 +25,7 @@ module pen_ingress #(
   input  logic                              init_busy_i,
   input  pen_pkg::init_index_t              init_index_i,
   input  pen_pkg::port_t                    turn_i,
+  input  logic [PORTS-1:0]                  has_turn_i,      // the same
   input  pen_pkg::time_ns_t                 time_ns_i,
   input  pen_config_pkg::ingress_config_t   config_i,
   input  pen_config_pkg::ingress_port_config_t [PORTS-1:0] port_config_i,
@@ -71,13 +72,6 @@ module pen_ingress #(
   logic                     found;
   stream_t                  found_stream;
 
-  // Whose turn it is, a register for each port: much in a port waits for it.
-  logic [PORTS-1:0] has_turn_q;
-  always_ff @(posedge clk_i) begin
-    for (int unsigned p = 0; p < PORTS; p++)
-      has_turn_q[p] <= rst_i ? p == 0 : turn_i == port_t'(p == 0 ? PORTS - 1 : p - 1);
-  end
-
   for (genvar p = 0; p < PORTS; p++) begin : gen_port
     logic port_clk;
 
@@ -110,7 +104,7 @@ module pen_ingress #(
       .clk_i(port_clk),
       .rst_i,
       .init_busy_i,
-      .turn_i        (has_turn_q[p]),
+      .turn_i        (has_turn_i[p]),
       .config_i      (port_config),
       .beat_i        (beat_i[p]),
       .beat_valid_i  (beat_valid_i[p]),

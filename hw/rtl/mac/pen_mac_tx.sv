@@ -23,7 +23,7 @@ module pen_mac_tx
   input  logic       clk_i,
   input  logic       rst_i,
   input  logic       start_i,
-  input  length_t    length_i,      // with start_i; 1 or more
+  input  length_t    length_i,      // while the preamble is sent; 1 or more
   output logic       ready_o,
   input  logic       silent_i,
   output logic       sending_o,     // preamble, delimiter or data
@@ -61,12 +61,12 @@ module pen_mac_tx
     case (state_q)
       IDLE: begin
         count_d = 4'(PREAMBLE_BYTES - 1);
-        left_d  = length_i - 1'b1;
         if (start_i) state_d = PREAMBLE;
       end
       PREAMBLE: begin
         tx_en_d = 1'b1;
         txd_d   = 8'h55;
+        left_d  = length_i - 1'b1;
         if (count_q == '0) state_d = DELIMITER;
       end
       DELIMITER: begin
@@ -129,7 +129,7 @@ module pen_mac_tx
     f_silent_q <= silent_i && silent_q && !rst_i;
     if (gmii_tx_en_o) f_gap_q <= '0;
     else if (f_gap_q != 4'd12) f_gap_q <= f_gap_q + 1'b1;
-    if (start_i && ready_o) f_length_q <= length_i;
+    if (state_q == PREAMBLE && count_q == 4'd6) f_length_q <= length_i;
     if (rst_i) begin
       f_gap_q   <= 4'd12;
       f_run_q   <= '0;
@@ -138,7 +138,7 @@ module pen_mac_tx
   end
 
   always_comb begin
-    assume (!start_i || length_i != '0);
+    if (state_q == PREAMBLE) assume (length_i != '0 && (count_q == 4'd6 || length_i == f_length_q));
     if (!f_past_q) assume (rst_i);
     else begin
       assume (silent_i || !silent_q || state_q inside {IDLE, GAP});
@@ -177,8 +177,8 @@ module pen_mac_tx
         end
         default: ;
       endcase
-      if (state_q inside {PREAMBLE, DELIMITER}) assert (left_q == f_length_q - 1'b1);
-      if (state_q inside {PREAMBLE, DELIMITER, DATA}) assert (f_length_q != '0 && (silent_q || !gmii_tx_er_o));
+      if (state_q == DELIMITER || (state_q == PREAMBLE && count_q != 4'd6)) assert (left_q == f_length_q - 1'b1);
+      if (state_q inside {DELIMITER, DATA} || (state_q == PREAMBLE && count_q != 4'd6)) assert (f_length_q != '0 && (silent_q || !gmii_tx_er_o));
     end
   end
 

@@ -27,6 +27,7 @@ module pen_nic_port
   // The card's time
   input  time_ns_t             time_ns_i,
   input  port_t                turn_i,         // of two
+  input  logic                 has_turn_i,
   input  logic [63:0]          gate_time_i,
   input  logic                 stepped_i,
   // Registers of the PTP clock, which answers whoever has asked
@@ -843,7 +844,7 @@ module pen_nic_port
     .port_reset_i             (send_reset),
     .init_busy_i              (init_busy_q),
     .init_index_i             (init_index_q),
-    .turn_i,
+    .has_turn_i,
     .late_cycle_i             (late_cycle_q),
     .enqueue_i                (enqueue),
     .open_i                   (gate_open),

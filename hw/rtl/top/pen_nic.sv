@@ -80,7 +80,8 @@ module pen_nic
   if (PORTS < 1 || PORTS > 4) $fatal(1, "pen_nic: PORTS must be 1 to 4, is %0d", PORTS);
 
   port_t turn;
-  pen_timer #(.PORTS(TURNS)) u_timer (.clk_i, .rst_i, .time_ns_o, .turn_o(turn));
+  logic [TURNS-1:0] has_turn;
+  pen_timer #(.PORTS(TURNS)) u_timer (.clk_i, .rst_i, .time_ns_o, .turn_o(turn), .has_turn_o(has_turn));
 
   // ---- The PTP clock of all ports ------------------------------------------------------------------------------------
   config_access_t [PORTS-1:0]       clock_access;
@@ -262,6 +263,7 @@ module pen_nic
       .rst_i,
       .time_ns_i       (time_ns_o),
       .turn_i          (turn),
+      .has_turn_i      (has_turn[0]),
       .gate_time_i     (gate_time),
       .stepped_i       (stepped),
       .clock_access_o  (clock_access[p]),
@@ -331,5 +333,5 @@ module pen_nic
   always_ff @(posedge clk_i) idle_o <= !rst_i && &port_idle && clock_idle;
 
   logic unused;
-  assign unused = &{1'b0, clock_time, awready, m_bready, asked.stage, asked.address, asked.data};
+  assign unused = &{1'b0, clock_time, awready, m_bready, asked.stage, asked.address, asked.data, has_turn};
 endmodule

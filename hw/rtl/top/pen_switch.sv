@@ -86,10 +86,11 @@ module pen_switch
   // Time, turns and the start of the tables.
   time_ns_t time_ns;
   port_t    turn;
+  logic [PORTS-1:0] has_turn;
   assign time_ns_o = time_ns;
 
   pen_timer #(.PORTS(PORTS)) u_timer (
-    .clk_i, .rst_i, .time_ns_o(time_ns), .turn_o(turn)
+    .clk_i, .rst_i, .time_ns_o(time_ns), .turn_o(turn), .has_turn_o(has_turn)
   );
 
   // Every table within the count of the largest: the VLANs, or the slots of the streams.
@@ -355,6 +356,7 @@ module pen_switch
     .init_busy_i  (init_busy_q),
     .init_index_i (init_index_q),
     .turn_i       (turn),
+    .has_turn_i   (has_turn),
     .time_ns_i    (time_ns),
     .config_i     (ingress_config),
     .port_config_i(ingress_port_config),
@@ -604,7 +606,7 @@ module pen_switch
       .port_reset_i             (send_reset[p]),
       .init_busy_i              (late_busy_q[p]),
       .init_index_i             (late_index_q[p]),
-      .turn_i                   (turn),
+      .has_turn_i               (has_turn[p]),
       .late_cycle_i             (late_cycle_q[p]),
       .enqueue_i                (enqueue),
       .open_i                   (gate_open[p]),

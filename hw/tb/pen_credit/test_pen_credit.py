@@ -44,7 +44,7 @@ class Bench:
         self.free_at = self.cycle_count = 0
         self.sending = None  # class, and the cycle after the last one of its transmission
         self.history = deque([[0] * 8] * 3, maxlen=3)
-        self.selected = None  # length of the frame granted in the cycle before
+        self.selected = deque([None] * 3, maxlen=3)  # lengths of frames granted in the last cycles, the latest first
         self.gap = False
         self.read = None  # a class of which a sample is wanted
         self.reading = False  # it was offered in the cycle before
@@ -54,7 +54,7 @@ class Bench:
         dut = self.dut
         for name in ("write", "write_class", "write_enable", "write_idle_slope", "count_gap"):
             getattr(dut, f"{name}_i").value = 0
-        for name in ("waiting", "open", "grant", "grant_class", "selected", "selected_length"):
+        for name in ("waiting", "open", "grant", "grant_class", "selected", "length"):
             getattr(dut, f"{name}_i").value = 0
         for name in ("read", "read_class", "sample_ready"):
             getattr(dut, f"{name}_i").value = 0
@@ -77,7 +77,9 @@ class Bench:
         dut.waiting_i.value = sum(w << k for k, w in enumerate(self.waiting))
         dut.open_i.value = sum(o << k for k, o in enumerate(self.open))
         dut.grant_i.value, dut.grant_class_i.value = int(grant is not None), grant or 0
-        dut.selected_i.value, dut.selected_length_i.value = int(self.selected is not None), self.selected or 0
+        dut.selected_i.value = int(self.selected[0] is not None)
+        # The length comes two cycles later.
+        dut.length_i.value = random.getrandbits(11) if self.selected[2] is None else self.selected[2]
         dut.count_gap_i.value = int(self.gap)
         dut.write_i.value = int(write is not None)
         if write:
@@ -94,7 +96,7 @@ class Bench:
         internal = int(dut.credit_q.value)
         for k in range(8):
             # In the cycle after its selection the sum of a class lacks what that has changed.
-            if self.selected is not None and self.sending[0] == k:
+            if self.selected[0] is not None and self.sending[0] == k:
                 continue
             assert signed(internal >> WIDTH * k & (1 << WIDTH) - 1, WIDTH) == of_class[k], (k, now)
             assert int(dut.ready_o.value) >> k & 1 == (of_class[k] >= 0), (k, now)
@@ -122,7 +124,7 @@ class Bench:
             self.ended = k
         if write:
             self.twins[write[0]] = _engine.Credit(write[1], RATE) if write[1] else None
-        self.selected = length if grant is not None else None
+        self.selected.appendleft(length if grant is not None else None)
         self.cycle_count += 1
         await RisingEdge(dut.clk_i)
 
@@ -154,7 +156,7 @@ async def random_traffic(dut):
         for k in range(8):
             if random.random() < 0.01:
                 bench.open[k] = not bench.open[k]
-            if random.random() < 0.02 and not (bench.selected and bench.sending[0] == k):
+            if random.random() < 0.02 and not (bench.selected[0] is not None and bench.sending[0] == k):
                 bench.waiting[k] = not bench.waiting[k]
         write = None
         if random.random() < 0.004:

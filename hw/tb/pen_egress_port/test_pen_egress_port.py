@@ -38,7 +38,7 @@ class Bench:
         dut.port_reset_i.value = 0
         dut.m_axis_tready_i.value = 1
         dut.stamp_i.value = dut.stamp_valid_i.value = dut.stamp_told_i.value = 0
-        dut.turn_i.value = 0
+        dut.has_turn_i.value = 0
         dut.enqueue_i.value = 0
         dut.store_data_i.value = 0
         dut.late_cycle_i.value = self.cycle_count
@@ -87,7 +87,7 @@ class Bench:
 
     async def cycle(self, frame=None):
         dut = self.dut
-        dut.turn_i.value = self.turn
+        dut.has_turn_i.value = int(self.turn == self.port)
         dut.credit_sample_ready_i.value = int(self.turn == self.port)
         dut.late_cycle_i.value = self.cycle_count % WRAP
         dut.store_data_i.value = self.answers.pop(0)

@@ -3,13 +3,14 @@
 
 import os
 import random
+from collections import deque
 
 import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 from runner import run_module
-from structs import pack, unpack, width
+from structs import STRUCTS, pack, unpack, width
 from tags import INSERT, KEEP, R_INSERT, R_KEEP, R_REMOVE, REMOVE, growth, sent_length, slot_length
 
 from penstock.ethernet import WIRE_OVERHEAD_BYTES
@@ -26,8 +27,7 @@ class Bench:
         self.chain = []  # the cells of the newest frame
         self.now = 0
         self.answers = [0, 0]
-        self.popped = 0  # what popped_i says in the next cycle
-        self.popped_edit = 0, 0  # and what goes with it
+        self.popped = deque([None] * 2, maxlen=2)  # frames granted in the last cycles, the latest first
         self.granted, self.started, self.released = [], [], []  # frames; (cycle, frame); cycles
         self.taken, self.adds = b"", 0  # of the frame that was started last; bytes that are not of it
         self.label = 0
@@ -37,7 +37,7 @@ class Bench:
     async def start(self):
         dut = self.dut
         for name in (
-            "turn_i",
+            "has_turn_i",
             "grant_i",
             "popped_i",
             "popped_edit_i",
@@ -92,11 +92,18 @@ class Bench:
         The transmitter pauses or stalls.
         """
         dut, turn = self.dut, self.now % self.ports
-        dut.turn_i.value = turn
+        dut.has_turn_i.value = int(turn == self.port)
         dut.store_data_i.value = self.answers.pop(0)
-        dut.popped_i.value, self.popped = self.popped, random.getrandbits(width("release"))
-        dut.popped_edit_i.value, dut.popped_slot_i.value = self.popped_edit
-        self.popped_edit = random.getrandbits(4), random.getrandbits(11)
+        # Who it is, and a cycle later what is known of it.
+        popped = {name: random.getrandbits(bits) for name, bits in STRUCTS["release"]}
+        dut.popped_edit_i.value, dut.popped_slot_i.value = random.getrandbits(4), random.getrandbits(11)
+        now, before = self.popped[0], self.popped[1]
+        if now:
+            popped |= {name: now["release"][name] for name in ("valid", "traffic_class", "port", "frame")}
+        if before:
+            popped |= {name: before["release"][name] for name in ("pool", "length")}
+            dut.popped_edit_i.value, dut.popped_slot_i.value = pack("edit", **before["edit"]), self.slot(before)
+        dut.popped_i.value = pack("release", **popped)
         dut.data_ready_i.value = dut.skip_i.value = dut.stall_i.value = dut.grant_i.value = 0
         await FallingEdge(dut.clk_i)
 
@@ -104,8 +111,6 @@ class Bench:
         if grant:
             assert not self.granted or self.complete, "ready for a frame while another one is sent"
             dut.grant_i.value = 1
-            self.popped = pack("release", **frame["release"])
-            self.popped_edit = pack("edit", **frame["edit"]), self.slot(frame)
             self.label = random.getrandbits(width("label"))
             self.reads = []
         read = unpack("store_read", int(dut.store_read_o.value))
@@ -151,15 +156,16 @@ class Bench:
         if int(dut.start_o.value):
             assert len(self.started) + 1 == len(self.granted)
             frame_now = self.granted[-1]
-            sent = sent_length(frame_now["length"], *frame_now["tags"])
-            assert int(dut.length_o.value) == sent
-            assert int(dut.edit_o.value) == pack("edit", **frame_now["edit"])
-            assert int(dut.pad_o.value) == sent - (frame_now["length"] + growth(*frame_now["tags"]))
             self.started.append((self.now, self.granted[-1]))
             self.taken, self.adds = b"", frame_now["added"]
         elif self.started and len(self.started) == len(self.granted):
             start, now = self.started[-1]
             left = len(now["leaves"]) - len(self.taken)
+            sent = sent_length(now["length"], *now["tags"])
+            assert int(dut.edit_o.value) == pack("edit", **now["edit"])
+            assert int(dut.slot_o.value) == self.slot(now)
+            assert int(dut.length_o.value) == sent
+            assert self.now == start + 1 or int(dut.pad_o.value) == sent - (now["length"] + growth(*now["tags"]))
             if left and self.now >= start + FIRST_BYTE and random.random() < stall:
                 dut.stall_i.value = 1
                 self.stalled += 1
@@ -179,6 +185,7 @@ class Bench:
                     dut.skip_i.value = now["skip"] if at == 11 else 0
         if grant:
             self.granted.append(frame)
+        self.popped.appendleft(frame if grant else None)
         self.now += 1
         await RisingEdge(dut.clk_i)
         return grant

@@ -56,9 +56,10 @@ class Bench:
             self.port, self.traffic_class = random.randrange(8), random.randrange(8)
             self.stamp = random.getrandbits(34), random.randrange(10**9), random.getrandbits(8)
             self.started = self.now
-        dut.length_i.value = len(frame) if frame is not None else random.getrandbits(11)
-        dut.port_i.value = self.port if frame is not None else random.randrange(8)
-        dut.traffic_class_i.value = self.traffic_class if frame is not None else random.randrange(8)
+        is_told = self.now == self.started + 1
+        dut.length_i.value = len(self.data) if is_told else random.getrandbits(11)
+        dut.port_i.value = self.port if is_told else random.randrange(8)
+        dut.traffic_class_i.value = self.traffic_class if is_told else random.randrange(8)
         seconds, ns, fraction = self.stamp
         is_there = self.now >= self.started + 2
         dut.stamp_i.value = seconds << 62 | ns << 32 | fraction << 24 if is_there else random.getrandbits(110)

@@ -105,6 +105,7 @@ class Bench:
         for name in (
             "init_index_i",
             "turn_i",
+            "has_turn_i",
             "time_ns_i",
             "table_i",
             "delimiter_i",
@@ -176,7 +177,7 @@ class Bench:
             there = bool(fifo) and fifo[0][0] <= self.cycle
             valid |= there << port
             beats.append(fifo[0][1] if there else 0)
-        dut.turn_i.value = turn
+        dut.turn_i.value, dut.has_turn_i.value = turn, 1 << turn
         dut.time_ns_i.value = self.now
         dut.delimiter_i.value = self.delimiters.pop(self.cycle, 0)
         dut.beat_valid_i.value = valid

@@ -18,6 +18,7 @@ class Bench:
     def __init__(self, dut):
         self.dut = dut
         self.cycle = 0
+        self.started, self.length = -100, 0  # cycle and length of the last frame
         self.data = []  # bytes not yet taken
         self.taken = []  # cycles in which a byte was taken
         self.ready = False
@@ -40,7 +41,11 @@ class Bench:
         dut = self.dut
         self.line.append((int(dut.gmii_tx_en_o.value), int(dut.gmii_tx_er_o.value), int(dut.gmii_txd_o.value)))
         dut.start_i.value = int(start is not None)
-        dut.length_i.value = start if start is not None else random.getrandbits(11)
+        if start is not None and self.ready:
+            self.length = start
+            self.started = self.cycle
+        sends_preamble = self.started < self.cycle < self.started + START_TO_DATA - 1
+        dut.length_i.value = self.length if sends_preamble else random.getrandbits(11)
         take = dut.data_ready_o.value == 1
         valid = valid and bool(self.data)
         dut.data_valid_i.value = int(valid)

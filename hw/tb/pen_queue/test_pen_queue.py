@@ -66,7 +66,7 @@ class Bench:
         self.busy = 0  # cycles until the transmitter takes the next frame
         self.grants = self.expired = self.meanwhile = self.giving_up = 0
         self.searched = [None, None]  # classes whose next candidate is looked for: after an expiry, after a grant
-        self.last, self.granted = {}, False
+        self.last, self.granted, self.was_popped = {}, False, False
         self.gates, self.gates_now = Gates(), Gates()
         self.credit, self.largest = 0xFF, [NO_LIMIT] * 8
         self.held = self.never = 0
@@ -161,12 +161,14 @@ class Bench:
         popped = unpack("release", int(dut.popped_o.value))
         assert bool(popped["valid"]) == self.granted
         if popped["valid"]:
-            assert self.last["frame"] == popped["frame"] and self.last["length"] == popped["length"], self.last
-            assert self.last["pool"] == popped["pool"] and self.last["port"] == popped["port"], self.last
+            assert self.last["frame"] == popped["frame"] and self.last["port"] == popped["port"], self.last
             assert self.last["class"] == popped["traffic_class"], self.last
+        if self.was_popped:
+            assert self.last["length"] == popped["length"] and self.last["pool"] == popped["pool"], self.last
             assert int(dut.popped_edit_o.value) == self.last.get("edit", 0)
-            assert int(dut.popped_slot_o.value) == self.slot(self.last)
+            assert int(dut.popped_slot_words_o.value) == self.slot(self.last) // 4
             self.free.append(self.last["frame"])
+        self.was_popped = bool(popped["valid"])
         if int(dut.expired_valid_o.value) and release:
             head = next(h for h in self.heads(popped["traffic_class"]) if h["frame"] == popped["frame"])
             assert head["port"] == popped["port"] and head["length"] == popped["length"]

@@ -180,7 +180,7 @@ impl Lifetime {
     /// A selection at `at`; `last`: it left its queue empty.
     #[inline(always)]
     pub fn popped(&mut self, at: Tick, copy: &Queued, last: bool) {
-        let pop = Pop { at: at + 1, since: at, queue: queue_of(copy), last };
+        let pop = Pop { at: at + 3, since: at, queue: queue_of(copy), last };
         match &mut self.give_up {
             Some(give_up) if at < give_up.until => give_up.selected = Some(pop),
             _ => self.pop = Some(pop),
@@ -227,17 +227,10 @@ impl Lifetime {
         let follows = |e: &Enqueue| e.head && e.queue == pop.queue && (pop.since..unlink).contains(&e.at);
         let mut at = unlink + 1;
         if !pop.last || self.enqueues().any(follows) {
-            // NEXT, then the read of the next head, which then is written.
+            // NEXT; INFO, the read of the next head; TAKE; HEAD, in which it is written.
             at += 1;
-            loop {
-                at += if selection == Some(at) { 2 } else { 1 };
-                let is_read_again = |s: Tick| (at..free_from(at)).contains(&s);
-                match selection.filter(|&s| is_read_again(s)) {
-                    Some(selection) => at = selection + 1,
-                    None => break,
-                }
-            }
-            at = free_from(at) + 1;
+            at += if selection.is_some_and(|selection| selection + 1 == at) { 2 } else { 1 };
+            at = free_from(at + 1) + 1;
         }
         for _ in 0..2 * ports {
             at = free_from(at) + 1;
@@ -262,10 +255,8 @@ impl Lifetime {
     fn is_taken(&self, look: Look, ports: u16) -> bool {
         let offered = self.enqueues().any(|enqueue| enqueue.head && enqueue.at + 1 == look.at);
         let is_at_rest = match self.pop {
-            Some(pop) if pop.at > look.at + 2 => true,
-            Some(pop) if pop.at + LONGEST_POP > look.at => {
-                pop.at <= look.at && self.rest_after(pop, None, ports) <= look.at
-            }
+            Some(pop) if pop.since > look.at + 1 => true,
+            Some(pop) if pop.at + LONGEST_POP > look.at => self.rest_after(pop, None, ports) <= look.at,
             _ => true,
         };
         let is_given_up = self.give_up.as_ref().is_none_or(|give_up| give_up.rest <= look.at);
@@ -308,13 +299,13 @@ mod tests {
         let rest = |lifetime: &Lifetime| lifetime.rest_after(lifetime.pop.unwrap(), None, ports);
         lifetime.popped(99, &copy(1, 3), true);
         // UNLINK, eight of SCAN, SETTLE.
-        assert_eq!(rest(&lifetime), 110);
+        assert_eq!(rest(&lifetime), 112);
         lifetime.popped(99, &copy(1, 3), false);
-        assert_eq!(rest(&lifetime), 113);
-        lifetime.enqueued(100, &copy(1, 2), true);
-        assert_eq!(rest(&lifetime), 114);
-        assert!(!lifetime.is_taken(Look { at: 101, traffic_class: 0, is_long: None }, ports));
-        assert!(lifetime.is_taken(Look { at: 114, traffic_class: 0, is_long: None }, ports));
+        assert_eq!(rest(&lifetime), 116);
+        lifetime.enqueued(102, &copy(1, 2), true);
+        assert_eq!(rest(&lifetime), 117);
+        assert!(!lifetime.is_taken(Look { at: 116, traffic_class: 0, is_long: None }, ports));
+        assert!(lifetime.is_taken(Look { at: 117, traffic_class: 0, is_long: None }, ports));
     }
 
     #[test]
@@ -325,15 +316,15 @@ mod tests {
         lifetime.popped(98, &copy(1, 7), true);
         assert_eq!(lifetime.search(ports), None);
         lifetime.released();
-        // UNLINK at 100, NEXT, INFO, HEAD, eight of SCAN, SETTLE.
-        assert_eq!(lifetime.search(ports), Some((3, 113)));
-        // IDLE, then UNLINK at 114, eight of SCAN, SETTLE.
+        // UNLINK at 100, NEXT, INFO, TAKE, HEAD, eight of SCAN, SETTLE.
+        assert_eq!(lifetime.search(ports), Some((3, 114)));
+        // IDLE, then UNLINK at 115, eight of SCAN, SETTLE.
         let look = |at| Look { at, traffic_class: 0, is_long: None };
-        assert!(!lifetime.is_taken(look(123), ports));
-        assert!(lifetime.is_taken(look(124), ports));
-        // A selection takes the place of the read that INFO makes, and of what it has read while HEAD waits.
+        assert!(!lifetime.is_taken(look(124), ports));
+        assert!(lifetime.is_taken(look(125), ports));
+        // A selection in the cycle before takes the place of the read that INFO makes; an enqueue holds off HEAD.
         for (selected, enqueued, until) in
-            [(102, None, 114), (103, None, 113), (103, Some(103), 115), (104, Some(103), 114)]
+            [(101, None, 115), (102, None, 114), (102, Some(103), 114), (102, Some(104), 115), (101, Some(105), 116)]
         {
             let mut lifetime = Lifetime::default();
             lifetime.give_up(copy(1, 3), false, 97, 99, false);
@@ -357,10 +348,10 @@ mod tests {
             lifetime.enqueued(at, &copy(1, class), head);
             lifetime.rest_after(lifetime.pop.unwrap(), None, ports)
         };
-        // UNLINK, held off to 101, then eight of SCAN, SETTLE; before those NEXT, INFO, HEAD.
-        assert_eq!([head(100, 2, true), head(100, 3, false), head(100, 3, true)], [111, 111, 114]);
-        // It is taken out in 99, and unlinked in 100.
-        assert_eq!([head(98, 3, true), head(99, 3, true), head(101, 3, true)], [110, 113, 111]);
+        // UNLINK, held off to 103, then eight of SCAN, SETTLE; before those NEXT, INFO, TAKE, HEAD.
+        assert_eq!([head(102, 2, true), head(102, 3, false), head(102, 3, true)], [113, 113, 117]);
+        // It is taken out in 99, and unlinked in 102.
+        assert_eq!([head(98, 3, true), head(99, 3, true), head(103, 3, true)], [112, 116, 113]);
     }
 
     /// What is known of enqueues decides about a look from the cycle after it on, and about a search from its end on.
@@ -375,10 +366,10 @@ mod tests {
         assert!(lifetime.given_up().is_some());
         lifetime.released();
         assert!(lifetime.given_up().is_none() && !lifetime.is_idle());
-        assert_eq!(lifetime.search(4), Some((3, 113)));
-        assert_eq!([112, 113].map(|due| lifetime.last_enqueue(due)), [None, Some(111)]);
+        assert_eq!(lifetime.search(4), Some((3, 114)));
+        assert_eq!([113, 114].map(|due| lifetime.last_enqueue(due)), [None, Some(112)]);
         // What is selected before the class has been searched goes its way after that, what is selected then at once.
-        lifetime.popped(113, &copy(1, 7), true);
+        lifetime.popped(114, &copy(1, 7), true);
         assert!(lifetime.pop.is_some());
         lifetime.pop = None;
         lifetime.popped(112, &copy(1, 7), true);

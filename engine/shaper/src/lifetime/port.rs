@@ -61,15 +61,15 @@ impl Port {
         }
     }
 
-    /// A frame was selected while one of another class is given up, which is not released in the cycle after.
+    /// A frame was selected while one of another class is given up, which is not released in the two cycles after.
     #[inline(never)]
     pub fn selected_meanwhile(&mut self, line: &impl GivingUp, at: Tick, busy: impl Iterator<Item = Tick>) {
         if line.receptions().is_none() {
             return;
         }
-        if self.lifetime.given_up().is_some_and(|give_up| give_up.turn == at + 1) {
+        if self.lifetime.given_up().is_some_and(|give_up| (at + 1..at + 3).contains(&give_up.turn)) {
             let busy: Vec<Tick> = busy.collect();
-            self.lifetime.put_off(line.free_turn(at + 2, &busy));
+            self.lifetime.put_off(line.free_turn(at + 3, &busy));
         }
         self.search(line);
     }
