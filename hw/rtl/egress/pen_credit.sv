@@ -41,6 +41,7 @@ module pen_credit
   output logic [CLASSES-1:0] ready_o,            // credit is not negative
   output logic               idle_o,             // no credit changes before a gate does
   output logic [CLASSES-1:0] sending_o,          // bit k: a frame of class k is being transmitted
+  output class_t             sending_class_o,    // of that frame, also in the cycle after
   // What is observed, see pen_credit_extremes
   input  logic               read_i,             // a sample is wanted; until one is taken
   input  class_t             read_class_i,
@@ -129,6 +130,7 @@ module pen_credit
 
   assign idle_o    = moving == '0 && !sending;
   assign sending_o = transmits_q;
+  assign sending_class_o = class_q;
 
   // --- observation -------------------------------------------------------------------------------------------------
   // Credit is highest when a frame is selected and lowest when its transmission has ended.

@@ -43,10 +43,8 @@ module pen_egress_port
   input  logic [CLASSES-1:0] round_robin_i,  // classes that take turns, see pen_selection
   // What is observed, per class
   input  class_t         status_class_i,
-  input  logic           status_clear_i,
-  input  logic           overruns_read_i, // held until overruns_ack_o
-  output logic           overruns_ack_o,
-  output logic [15:0]    overruns_data_o, // zero without overruns_ack_o
+  output logic           overrun_o,       // see pen_overruns
+  output class_t         overrun_class_o,
   input  logic           credit_read_i,   // see pen_credit
   output credit_sample_t credit_sample_o,
   input  logic           credit_sample_ready_i,
@@ -109,7 +107,7 @@ module pen_egress_port
   assign popped_slot_words = f_queue_q.popped_slot_words;
   assign expired_valid  = f_queue_q.expired_valid;
   assign expired_reason = f_queue_q.expired_reason;
-  assign {overruns_ack_o, overruns_data_o, credit_sample_o, waiting, credit, sending, queue_idle, credit_idle} = '0;
+  assign {overrun_o, overrun_class_o, credit_sample_o, waiting, credit, sending, queue_idle, credit_idle} = '0;
 `else
   pen_queue #(.PORTS(PORTS), .CELLS(CELLS), .PORT(PORT), .LATE(LATE)) u_queue (
     .clk_i,
@@ -155,6 +153,7 @@ module pen_egress_port
     .length_i          (slot_q),
     .ready_o           (credit),
     .sending_o         (sending),
+    .sending_class_o   (overrun_class_o),
     .idle_o            (credit_idle),
     .read_i            (credit_read_i),
     .read_class_i      (status_class_i),
@@ -162,19 +161,11 @@ module pen_egress_port
     .sample_ready_i    (credit_sample_ready_i)
   );
 
-  pen_overruns u_overruns (
-    .clk_i,
-    .rst_i,
-    .init_busy_i,
-    .init_index_i,
-    .open_i,
-    .sending_i   (sending),
-    .read_i      (overruns_read_i),
-    .clear_i     (status_clear_i),
-    .read_class_i(status_class_i),
-    .ack_o       (overruns_ack_o),
-    .data_o      (overruns_data_o)
-  );
+  logic [CLASSES-1:0] open_q;
+  always_ff @(posedge clk_i) begin
+    open_q    <= open_i;
+    overrun_o <= !rst_i && (sending & open_q & ~open_i) != '0;
+  end
 `endif
 
   assign popped_slot = slot_length_of(popped_slot_words, popped.length, popped_edit, PORTS);

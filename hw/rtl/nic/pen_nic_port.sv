@@ -824,8 +824,10 @@ module pen_nic_port
 
   logic             egress_idle, status_clear;
   class_t           status_class;
-  logic [TURNS-1:0] overruns_read, overruns_ack, credit_read;
-  logic [TURNS-1:0][15:0] overruns_data;
+  logic [TURNS-1:0] overruns_read, credit_read;
+  logic             overrun, overruns_ack;
+  class_t           overrun_class;
+  logic [15:0]      overruns_data;
   credit_sample_t   credit_sample;
   logic             credit_sample_read, credit_sample_ready, credit_ack;
   logic [1:0]       credit_which;
@@ -835,8 +837,6 @@ module pen_nic_port
   logic [7:0]       stamp_tag;
   logic [7:0]       stream_data;
   always_ff @(posedge clk_i) late_cycle_q <= time_ns_i[32:3];
-  assign overruns_ack[1]  = overruns_read[1] || credit_read[1];  // of a port that there is not
-  assign overruns_data[1] = '0;
 
   pen_egress_port #(.PORTS(LISTS), .CELLS(CELLS), .PORT(0), .FCS(1), .LATE(1)) u_port (
     .clk_i,
@@ -861,10 +861,8 @@ module pen_nic_port
     .count_gap_i              (egress_config.cbs_count_gap),
     .round_robin_i            (egress_config.round_robin),
     .status_class_i           (status_class),
-    .status_clear_i           (status_clear),
-    .overruns_read_i          (overruns_read[0]),
-    .overruns_ack_o           (overruns_ack[0]),
-    .overruns_data_o          (overruns_data[0]),
+    .overrun_o                (overrun),
+    .overrun_class_o          (overrun_class),
     .credit_read_i            (credit_sample_read),
     .credit_sample_o          (credit_sample),
     .credit_sample_ready_i    (credit_sample_ready),
@@ -887,6 +885,21 @@ module pen_nic_port
     .gmii_tx_en_o,
     .gmii_tx_er_o,
     .idle_o                   (egress_idle)
+  );
+
+  pen_overruns #(.PORTS(1)) u_overruns (
+    .clk_i,
+    .rst_i,
+    .init_busy_i (init_busy_q),
+    .init_index_i(init_index_q),
+    .turn_i      ('0),
+    .overrun_i   (overrun),
+    .class_i     (overrun_class),
+    .read_i      (overruns_read[0]),
+    .clear_i     (status_clear),
+    .read_class_i(status_class),
+    .ack_o       (overruns_ack),
+    .data_o      (overruns_data)
   );
 
   pen_credit_extremes #(.PORTS(1)) u_credit_extremes (
@@ -922,7 +935,7 @@ module pen_nic_port
     .clear_o        (status_clear),
     .credit_which_o (credit_which),
     .class_o        (status_class),
-    .overruns_ack_i (overruns_ack),
+    .overruns_ack_i (overruns_ack || overruns_read[1] || credit_read[1]),  // or of a port that there is not
     .overruns_data_i(overruns_data),
     .credit_ack_i   (credit_ack),
     .credit_data_i  (credit_data),

@@ -15,13 +15,13 @@ module pen_port_status
   output logic                   ack_o,
   output logic [31:0]            data_o,
   // The ports
-  output logic [PORTS-1:0]       overruns_read_o, // held until its ack
+  output logic [PORTS-1:0]       overruns_read_o, // held until overruns_ack_i
   output logic [PORTS-1:0]       credit_read_o,   // held until credit_ack_i
   output logic                   clear_o,
   output logic [1:0]             credit_which_o,  // 0 now, 1 highest, 2 lowest
   output class_t                 class_o,
-  input  logic [PORTS-1:0]       overruns_ack_i,
-  input  logic [PORTS-1:0][15:0] overruns_data_i, // zero without its ack
+  input  logic                   overruns_ack_i,
+  input  logic [15:0]            overruns_data_i, // zero without overruns_ack_i
   input  logic                   credit_ack_i,
   input  logic [31:0]            credit_data_i,   // zero without credit_ack_i
   // The gate lists
@@ -66,17 +66,16 @@ module pen_port_status
   end
 
   always_comb begin
-    class_data = credit_data_i;
+    class_data = credit_data_i | 32'(overruns_data_i);
     gates      = '0;
     for (int unsigned p = 0; p < PORTS; p++) begin
       overruns_read_o[p] = state_q == ASK && of_class && !of_credit && addr_i[8:6] == port_t'(p);
       credit_read_o[p]   = state_q == ASK && of_credit && addr_i[8:6] == port_t'(p);
-      class_data |= 32'(overruns_data_i[p]);
       if (addr_i[8:6] == port_t'(p)) gates = {gate_busy_i, gate_pending_i[p], gate_running_i[p], gate_open_i[p]};
     end
   end
 
-  assign answered = of_class ? credit_ack_i || overruns_ack_i != '0 : gate_ready_i;
+  assign answered = of_class ? credit_ack_i || overruns_ack_i : gate_ready_i;
 
   always_comb begin
     unique case (word[2:0])

@@ -541,8 +541,10 @@ module pen_switch
   logic [PORTS-1:0]           egress_idle, credit_write;
   logic                       status_clear;
   class_t                     status_class;
-  logic [PORTS-1:0]           overruns_read, overruns_ack;
-  logic [PORTS-1:0][15:0]     overruns_data;
+  logic [PORTS-1:0]           overruns_read, overrun;
+  class_t [PORTS-1:0]         overrun_class;
+  logic                       overruns_ack;
+  logic [15:0]                overruns_data;
   logic [PORTS-1:0]           credit_read, credit_sample_read, credit_sample_ready;
   credit_sample_t [PORTS-1:0] credit_sample;
   logic [1:0]                 credit_which;
@@ -623,10 +625,8 @@ module pen_switch
       .count_gap_i              (egress_port_config[p].cbs_count_gap),
       .round_robin_i            (egress_port_config[p].round_robin),
       .status_class_i           (status_class),
-      .status_clear_i           (status_clear),
-      .overruns_read_i          (overruns_read[p]),
-      .overruns_ack_o           (overruns_ack[p]),
-      .overruns_data_o          (overruns_data[p]),
+      .overrun_o                (overrun[p]),
+      .overrun_class_o          (overrun_class[p]),
       .credit_read_i            (credit_sample_read[p]),
       .credit_sample_o          (credit_sample[p]),
       .credit_sample_ready_i    (credit_sample_ready[p]),
@@ -666,6 +666,21 @@ module pen_switch
     .read_which_i  (credit_which),
     .ack_o         (credit_ack),
     .data_o        (credit_data)
+  );
+
+  pen_overruns #(.PORTS(PORTS)) u_overruns (
+    .clk_i(extremes_clk),
+    .rst_i,
+    .init_busy_i (init_busy_q),
+    .init_index_i(init_index_q),
+    .turn_i      (turn),
+    .overrun_i   (overrun),
+    .class_i     (overrun_class),
+    .read_i      (overruns_read),
+    .clear_i     (status_clear),
+    .read_class_i(status_class),
+    .ack_o       (overruns_ack),
+    .data_o      (overruns_data)
   );
 
   pen_port_status #(.PORTS(PORTS)) u_status (
@@ -727,7 +742,7 @@ module pen_switch
   always_comb begin
     for (int unsigned p = 0; p < PORTS; p++) has_sample[p] = credit_sample[p].valid;
   end
-  pen_clock_gate u_extremes_gate (.clk_i, .active_i(awake || has_sample != '0), .clk_o(extremes_clk));
+  pen_clock_gate u_extremes_gate (.clk_i, .active_i(awake || has_sample != '0 || overrun != '0), .clk_o(extremes_clk));
 
   // Gate lists run from their first use on.
   logic [PORTS-1:0] gates_used_q;

@@ -67,7 +67,7 @@ class Bench:
             self.asked.append(asked)
             value = self.answers[asked[:3]] = random.getrandbits(16 if overruns else 32)
             if overruns:
-                dut.overruns_ack_i.value, dut.overruns_data_i.value = overruns, value << 16 * port
+                dut.overruns_ack_i.value, dut.overruns_data_i.value = 1, value
             else:
                 dut.credit_ack_i.value, dut.credit_data_i.value = 1, value
 
