@@ -4,15 +4,17 @@
 // A port has a sample where its credit may be an extreme, that is twice for each frame, and where it is read. It is
 // taken in the port's turn and passes the extreme of its class, so a read knows of all that came before it:
 //
-//   cycle           | x           | x+1                                 | x+2
-//   turn_i          | of the port | of others                           |
-//   sample_i        | valid       |                                     |
-//   bits_q          |             | it is stored if it goes further     | zero is, if a read clears
-//   sample_ready_o  | of the port | of others, or none if a read clears | of others
-//   ack_o           |             |                                     | of a read
+//   cycle           | x           | x+1                                 | x+2                             | x+3
+//   turn_i          | of the port | of others                           |                                 |
+//   sample_i        | valid       |                                     |                                 |
+//   bits_q          |             | valid, the extreme is read          | zero, if a read clears          |
+//   seen_q          |             |                                     | it is stored if it goes further | zero is, if a read clears
+//   sample_ready_o  | of the port | of others, or none if a read clears | the same                        | of others
+//   ack_o           |             |                                     |                                 | of a read
 //
 // With 8 ports a sample waits for 16 cycles at most, a turn missed for a read included. From the begin of the shortest
-// frame to its end there are 72, so none is lost: see pen_credit.
+// frame to its end there are 72, so none is lost: see pen_credit. A port that is alone has every other cycle, so that an extreme
+// is stored before it is read again.
 module pen_credit_extremes
   import pen_pkg::*;
 #(
@@ -39,24 +41,31 @@ module pen_credit_extremes
   localparam int unsigned PORT_W = PORTS > 1 ? $clog2(PORTS) : 1;
   typedef logic signed [CREDIT_BITS_W-1:0] bits_t;
 
-  logic [PORT_W-1:0] port_q;
-  credit_sample_t    sample;
-  class_t            class_q;
-  bits_t             bits_q, stored;
-  logic              low_q, valid_q, read_q, zero_q;
-  logic              now, above, extreme, clears;
+  localparam int unsigned INDEX_W = PORT_W + 1 + $bits(class_t);
+
+  credit_sample_t     sample;
+  logic [PORT_W-1:0]  port_q;
+  class_t             class_q;
+  logic               low_q, valid_q, read_q, zero_q;
+  bits_t              bits_q, stored;
+  logic [INDEX_W-1:0] index, seen_index_q;
+  bits_t              seen_q, stored_q;
+  logic               seen_low_q, seen_valid_q, seen_read_q, seen_zero_q;
+  logic               now, clears, takes, above, extreme;
 
   assign sample        = sample_i[PORTS > 1 ? PORT_W'(turn_i) : '0];
-  assign sample_read_o = read_q || ack_o ? '0 : read_i;
+  assign sample_read_o = read_q || seen_read_q || ack_o ? '0 : read_i;
 
   always_comb begin
-    for (int unsigned p = 0; p < PORTS; p++) sample_ready_o[p] = turn_i == port_t'(p) && !clears;
+    for (int unsigned p = 0; p < PORTS; p++) sample_ready_o[p] = turn_i == port_t'(p) && takes;
   end
 
-  assign now     = read_q && read_which_i == 2'd0;
+  assign now     = read_which_i == 2'd0;
   assign clears  = read_q && clear_i && !now;
-  assign above   = bits_q > stored;
-  assign extreme = above != low_q && !now;
+  assign takes   = !clears && !zero_q && !(PORTS == 1 && valid_q);
+  assign index   = {port_q, low_q, class_q};
+  assign above   = seen_q > stored_q;
+  assign extreme = above != seen_low_q && !(seen_read_q && now);
 
   // Each turn has all ports, so while the tables start the port is in eight cycles whichever it has to be.
   always_ff @(posedge clk_i) begin
@@ -67,25 +76,30 @@ module pen_credit_extremes
                  : sample.kind == CREDIT_LOW;
       class_q <= init_busy_i ? init_index_i[5:3] : sample.traffic_class;
     end
-    zero_q  <= init_busy_i || clears;
-    data_o  <= !read_q ? '0 : now || extreme ? 32'(bits_q) : 32'(stored);
+    zero_q       <= init_busy_i || clears;
+    seen_index_q <= index;
+    seen_low_q   <= low_q;
+    seen_q       <= bits_q;
+    stored_q     <= stored;
+    seen_zero_q  <= zero_q;
+    data_o       <= !seen_read_q ? '0 : now || extreme ? 32'(seen_q) : 32'(stored_q);
     if (rst_i) begin
-      valid_q <= 1'b0;
-      read_q  <= 1'b0;
-      ack_o   <= 1'b0;
+      {valid_q, read_q, seen_valid_q, seen_read_q, ack_o} <= '0;
     end else begin
-      valid_q <= sample.valid && !clears;
-      read_q  <= sample.valid && !clears && sample.kind == CREDIT_READ;
-      ack_o   <= read_q;
+      valid_q      <= sample.valid && takes;
+      read_q       <= sample.valid && takes && sample.kind == CREDIT_READ;
+      seen_valid_q <= valid_q;
+      seen_read_q  <= read_q;
+      ack_o        <= seen_read_q;
     end
   end
 
   pen_lutram_1r1w #(.WIDTH(CREDIT_BITS_W), .DEPTH(2 * CLASSES << PORT_W)) u_extremes (
     .clk_i,
-    .write_i     (zero_q || (valid_q && extreme)),
-    .write_addr_i({port_q, low_q, class_q}),
-    .write_data_i(bits_q),
-    .read_addr_i ({port_q, low_q, class_q}),
+    .write_i     (seen_zero_q || (seen_valid_q && extreme)),
+    .write_addr_i(seen_index_q),
+    .write_data_i(seen_q),
+    .read_addr_i (index),
     .read_data_o (stored)
   );
 

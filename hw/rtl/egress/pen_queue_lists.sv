@@ -4,10 +4,11 @@
 // A list is in memory: its head with what decides about it, its tail, and a link from each frame to the next. What comes
 // to the head of a list is offered. A frame that was taken out goes its way through the memories afterwards:
 //
-//   cycle    | n         | n+1                      | n+2, without enqueue   ...
-//   unlink_i | 1         |                          |
-//   state    | IDLE      | UNLINK: is it the last?  | NEXT, INFO, TAKE, HEAD: its successor is the head;
-//                                                     SCAN: the heads of its class are offered, a list a cycle; SETTLE
+//   cycle    | n         | n+1                   | n+2                     | n+3, without enqueue   ...
+//   unlink_i | 1         |                       |                         |
+//   state    | IDLE      | LAST: is it the last? | UNLINK: the list is     | NEXT, INFO, TAKE, HEAD: its successor is the head;
+//            |           |                       | empty or goes on        | SCAN: the heads of its class are offered, a list a
+//            |           |                       |                         | cycle; SETTLE
 //
 // An enqueue always goes first: the states that use the same memories wait for it, and so no case of both at once is left.
 module pen_queue_lists
@@ -69,10 +70,11 @@ module pen_queue_lists
     length_t on_wire;
   } head_t;
 
-  typedef enum logic [2:0] {IDLE, UNLINK, NEXT, INFO, TAKE, HEAD, SCAN, SETTLE} state_e;
+  typedef enum logic [3:0] {IDLE, LAST, UNLINK, NEXT, INFO, TAKE, HEAD, SCAN, SETTLE} state_e;
   state_e            state_d, state_q;
   queue_t            walk_q;                         // of the frame that goes its way; in SCAN, each of its class
   frame_t            frame_q;
+  logic              last_q;                         // no other frame is in its list
   queue_t            offer_queue_q;
 
   logic   enqueue, filled, walk_filled, emptied, head_write, link_read;
@@ -85,7 +87,7 @@ module pen_queue_lists
   assign enqueue = enqueue_i.destination[PORT];
   assign enqueue_to = {enqueue_i.port[LIST_W-2:0], enqueue_i.shaped, enqueue_i.traffic_class[CLASS_W-1:0]};
   assign queue      = enqueue ? enqueue_to : walk_q;
-  assign emptied    = !enqueue && state_q == UNLINK && walk_tail == frame_q;
+  assign emptied    = !enqueue && state_q == UNLINK && last_q;
 
   // Where an enqueue goes to, and what is walked through.
   pen_lutram_nr1w #(.WIDTH(1), .DEPTH(QUEUES)) u_filled (
@@ -157,10 +159,11 @@ module pen_queue_lists
     state_d   = state_q;
     link_read = 1'b0;
     unique case (state_q)
-      IDLE: if (unlink_i) state_d = UNLINK;
+      IDLE: if (unlink_i) state_d = LAST;
+      LAST: state_d = UNLINK;
       UNLINK: begin
         link_read = !enqueue;
-        if (!enqueue) state_d = walk_tail == frame_q ? SCAN : NEXT;
+        if (!enqueue) state_d = last_q ? SCAN : NEXT;
       end
       NEXT: state_d = INFO;
       INFO: if (!read_i && !held_i) state_d = TAKE;
@@ -179,6 +182,8 @@ module pen_queue_lists
       walk_q  <= {unlink_list_i, unlink_class_i};
       frame_q <= unlink_frame_i;
     end
+    if (state_q == LAST) last_q <= walk_tail == frame_q;
+    if (enqueue && enqueue_to == walk_q) last_q <= 1'b0;
     if (state_q == NEXT) frame_q <= next_frame;
     if (state_q == TAKE) taken_q <= info;
     if (state_q != SCAN && state_d == SCAN) walk_q.list <= '0;
@@ -208,7 +213,7 @@ module pen_queue_lists
 
 `ifdef FORMAL_HEADS
   logic f_walks, f_scans;                            // walks: the head of that list is a frame that was taken out
-  assign f_walks = state_q inside {UNLINK, NEXT, INFO, TAKE, HEAD};
+  assign f_walks = state_q inside {LAST, UNLINK, NEXT, INFO, TAKE, HEAD};
   assign f_scans = state_q == SCAN;
 `endif
 `ifdef FORMAL_LISTS
@@ -236,8 +241,8 @@ module pen_queue_lists
   assign f_comes  = enqueue && enqueue_to == f_queue;
   assign f_goes   = unlink_i && idle_o && f_unlink == f_queue;
   // The frame taken out has a successor that is not yet the head of its list.
-  assign f_unread = state_q == UNLINK;
-  assign f_walks  = state_q inside {UNLINK, NEXT, INFO, TAKE, HEAD};
+  assign f_unread = state_q inside {LAST, UNLINK};
+  assign f_walks  = state_q inside {LAST, UNLINK, NEXT, INFO, TAKE, HEAD};
 
   always_ff @(posedge clk_i) begin
     f_past_q <= 1'b1;
@@ -339,6 +344,7 @@ module pen_queue_lists
         if (state_q == HEAD && frame_q == f_frame) assert (taken_q == f_info_q);
       end
       if (f_unread) assert (!f_inside_q[frame_q]);
+      if (state_q == UNLINK) assert (last_q == (u_tail.memory[walk_q] == frame_q));
       if (f_count_q == '0 && !(f_unread && walk_q == f_queue)) assert (!u_filled.memory[f_queue]);
       cover (f_offered && f_count_q == 3 && state_q == SCAN);
       cover (settled_o && f_read_q && f_count_q == 2);

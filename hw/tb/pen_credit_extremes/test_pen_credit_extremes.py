@@ -32,6 +32,7 @@ class Bench:
         self.read = None  # (port, which, class, clear)
         self.answer = None  # to the read whose sample was taken, and how many cycles ago
         self.turn = self.answers = self.events = 0
+        self.took = False  # a sample, in the cycle before
 
     async def start(self):
         dut = self.dut
@@ -40,12 +41,11 @@ class Bench:
         dut.rst_i.value = dut.init_busy_i.value = 1
         cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start())
         await RisingEdge(dut.clk_i)
-        for index in range(128):
-            dut.init_index_i.value = index
+        for index in range(130):
+            dut.init_index_i.value, dut.init_busy_i.value = index, int(index < 128)
             dut.turn_i.value, self.turn = self.turn, (self.turn + 1) % self.ports
             await RisingEdge(dut.clk_i)
             dut.rst_i.value = 0
-        dut.init_busy_i.value = 0
 
     def bits(self, p, k):
         """What one bit sets apart from a known extreme, or anything."""
@@ -71,9 +71,10 @@ class Bench:
         dut.sample_i.value = sum(packed(sample) << (BITS + 6) * p for p, sample in enumerate(self.samples))
         await FallingEdge(dut.clk_i)
         assert int(dut.sample_read_o.value) == wanted << port
-        stalls = self.answer is not None and self.answer[1] == 1 and clear and which != NOW
+        stalls = self.answer is not None and self.answer[1] in (1, 2) and clear and which != NOW
+        stalls |= self.ports == 1 and self.took
         assert int(dut.sample_ready_o.value) == (0 if stalls else 1 << self.turn)
-        answered = self.answer is not None and self.answer[1] == 2
+        answered = self.answer is not None and self.answer[1] == 3
         assert int(dut.ack_o.value) == answered
         assert dut.data_o.value.to_signed() == (self.answer[0] if answered else 0), (self.read, self.answer)
         if answered:
@@ -81,7 +82,8 @@ class Bench:
             self.answers += 1
         elif self.answer is not None:
             self.answer = (self.answer[0], self.answer[1] + 1)
-        if not stalls and self.samples[self.turn] is not None:
+        self.took = not stalls and self.samples[self.turn] is not None
+        if self.took:
             self.take(self.turn, *self.samples[self.turn])
             self.samples[self.turn] = None
         self.turn = (self.turn + 1) % self.ports
@@ -117,9 +119,9 @@ async def every_answer(dut):
                 k = random.choice((0, 7, random.randrange(8)))
                 bench.read = (random.randrange(bench.ports), random.randrange(3), k, random.random() < 0.2)
             await bench.cycle(often)
-    assert bench.answers > 500 and bench.events > 5000
+    assert bench.answers > 500 and bench.events > 3000
 
 
-@pytest.mark.parametrize("ports", [1, 3, 4, 8])
+@pytest.mark.parametrize("ports", [1, 2, 4, 8])
 def test_pen_credit_extremes(ports):
     run_module("pen_credit_extremes", __name__, {"PORTS": ports})

@@ -11,7 +11,7 @@ from runner import run_module
 
 @cocotb.test()
 async def every_overrun_is_counted(dut):
-    """Overruns of all ports at random, up to three before a port has its turn; reads in between; a full counter stays so."""
+    """Overruns of all ports, up to three before a port has its turn; reads in between; a full counter stays so."""
     ports = dut.PORTS.value.to_unsigned()
     most = (1 << dut.WIDTH.value.to_unsigned()) - 1
     for name in ("turn", "overrun", "class", "read", "clear", "read_class", "init_index"):

@@ -222,7 +222,8 @@ impl Lifetime {
             }
             at
         };
-        let unlink = free_from(pop.at);
+        // LAST, then UNLINK.
+        let unlink = free_from(pop.at + 1);
         // What was queued behind it before is the next head.
         let follows = |e: &Enqueue| e.head && e.queue == pop.queue && (pop.since..unlink).contains(&e.at);
         let mut at = unlink + 1;
@@ -298,14 +299,14 @@ mod tests {
             Lifetime { look: Some(Look { at: 0, traffic_class: 0, is_long: None }), ..Lifetime::default() };
         let rest = |lifetime: &Lifetime| lifetime.rest_after(lifetime.pop.unwrap(), None, ports);
         lifetime.popped(99, &copy(1, 3), true);
-        // UNLINK, eight of SCAN, SETTLE.
-        assert_eq!(rest(&lifetime), 112);
+        // LAST, UNLINK, eight of SCAN, SETTLE.
+        assert_eq!(rest(&lifetime), 113);
         lifetime.popped(99, &copy(1, 3), false);
-        assert_eq!(rest(&lifetime), 116);
-        lifetime.enqueued(102, &copy(1, 2), true);
         assert_eq!(rest(&lifetime), 117);
-        assert!(!lifetime.is_taken(Look { at: 116, traffic_class: 0, is_long: None }, ports));
-        assert!(lifetime.is_taken(Look { at: 117, traffic_class: 0, is_long: None }, ports));
+        lifetime.enqueued(103, &copy(1, 2), true);
+        assert_eq!(rest(&lifetime), 118);
+        assert!(!lifetime.is_taken(Look { at: 117, traffic_class: 0, is_long: None }, ports));
+        assert!(lifetime.is_taken(Look { at: 118, traffic_class: 0, is_long: None }, ports));
     }
 
     #[test]
@@ -316,15 +317,15 @@ mod tests {
         lifetime.popped(98, &copy(1, 7), true);
         assert_eq!(lifetime.search(ports), None);
         lifetime.released();
-        // UNLINK at 100, NEXT, INFO, TAKE, HEAD, eight of SCAN, SETTLE.
-        assert_eq!(lifetime.search(ports), Some((3, 114)));
-        // IDLE, then UNLINK at 115, eight of SCAN, SETTLE.
+        // LAST at 100, UNLINK, NEXT, INFO, TAKE, HEAD, eight of SCAN, SETTLE.
+        assert_eq!(lifetime.search(ports), Some((3, 115)));
+        // IDLE, then LAST at 116, UNLINK, eight of SCAN, SETTLE.
         let look = |at| Look { at, traffic_class: 0, is_long: None };
-        assert!(!lifetime.is_taken(look(124), ports));
-        assert!(lifetime.is_taken(look(125), ports));
+        assert!(!lifetime.is_taken(look(126), ports));
+        assert!(lifetime.is_taken(look(127), ports));
         // A selection in the cycle before takes the place of the read that INFO makes; an enqueue holds off HEAD.
         for (selected, enqueued, until) in
-            [(101, None, 115), (102, None, 114), (102, Some(103), 114), (102, Some(104), 115), (101, Some(105), 116)]
+            [(102, None, 116), (103, None, 115), (103, Some(104), 115), (103, Some(105), 116), (102, Some(106), 117)]
         {
             let mut lifetime = Lifetime::default();
             lifetime.give_up(copy(1, 3), false, 97, 99, false);
@@ -348,10 +349,10 @@ mod tests {
             lifetime.enqueued(at, &copy(1, class), head);
             lifetime.rest_after(lifetime.pop.unwrap(), None, ports)
         };
-        // UNLINK, held off to 103, then eight of SCAN, SETTLE; before those NEXT, INFO, TAKE, HEAD.
-        assert_eq!([head(102, 2, true), head(102, 3, false), head(102, 3, true)], [113, 113, 117]);
-        // It is taken out in 99, and unlinked in 102.
-        assert_eq!([head(98, 3, true), head(99, 3, true), head(103, 3, true)], [112, 116, 113]);
+        // UNLINK, held off to 104, then eight of SCAN, SETTLE; before those NEXT, INFO, TAKE, HEAD.
+        assert_eq!([head(103, 2, true), head(103, 3, false), head(103, 3, true)], [114, 114, 118]);
+        // It is taken out in 99, and unlinked in 103.
+        assert_eq!([head(98, 3, true), head(99, 3, true), head(104, 3, true)], [113, 117, 114]);
     }
 
     /// What is known of enqueues decides about a look from the cycle after it on, and about a search from its end on.
@@ -366,10 +367,10 @@ mod tests {
         assert!(lifetime.given_up().is_some());
         lifetime.released();
         assert!(lifetime.given_up().is_none() && !lifetime.is_idle());
-        assert_eq!(lifetime.search(4), Some((3, 114)));
-        assert_eq!([113, 114].map(|due| lifetime.last_enqueue(due)), [None, Some(112)]);
+        assert_eq!(lifetime.search(4), Some((3, 115)));
+        assert_eq!([114, 115].map(|due| lifetime.last_enqueue(due)), [None, Some(113)]);
         // What is selected before the class has been searched goes its way after that, what is selected then at once.
-        lifetime.popped(114, &copy(1, 7), true);
+        lifetime.popped(115, &copy(1, 7), true);
         assert!(lifetime.pop.is_some());
         lifetime.pop = None;
         lifetime.popped(112, &copy(1, 7), true);

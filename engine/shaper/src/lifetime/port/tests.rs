@@ -181,14 +181,14 @@ fn the_next_frame_of_the_class_is_looked_for() {
     let mut port = old(&line, TURN + 5);
     enqueue(&mut port, &line, 2, copy(1, TURN - 100, 3, 64));
     let done = run(&mut port, &line, 2 * LIFETIME_CYCLES, &[]);
-    assert_eq!(done, [Done::Expired(0, TURN), Done::Sent(1, TURN + 15)]);
+    assert_eq!(done, [Done::Expired(0, TURN), Done::Sent(1, TURN + 16)]);
     // What is queued meanwhile holds that off by a cycle.
     let mut port = old(&line, TURN + 5);
     enqueue(&mut port, &line, 2, copy(1, TURN - 100, 3, 64));
-    let mut done = run(&mut port, &line, TURN + 5, &[]);
-    enqueue(&mut port, &line, TURN + 5, copy(2, NEVER - 1, 6, 64));
+    let mut done = run(&mut port, &line, TURN + 6, &[]);
+    enqueue(&mut port, &line, TURN + 6, copy(2, NEVER - 1, 6, 64));
     done.extend(run(&mut port, &line, 2 * LIFETIME_CYCLES, &[]));
-    assert_eq!(done[..2], [Done::Expired(0, TURN), Done::Sent(1, TURN + 16)]);
+    assert_eq!(done[..2], [Done::Expired(0, TURN), Done::Sent(1, TURN + 17)]);
 }
 
 /// A frame of another class that is selected just before puts the release off, to a turn in which nothing else is released.
@@ -204,11 +204,11 @@ fn a_release_makes_way_for_a_frame_that_is_sent() {
     }
 }
 
-/// A look takes out a frame only if the queues are at rest: 13 cycles after a selection that left its queue empty.
+/// A look takes out a frame only if the queues are at rest: 14 cycles after a selection that left its queue empty.
 #[test]
 fn a_look_needs_queues_at_rest() {
     let line = line(Some(4));
-    for (sent, done) in [(LOOK - 13, Done::Expired(0, TURN)), (LOOK - 12, Done::Sent(0, LOOK - 12 + 84))] {
+    for (sent, done) in [(LOOK - 14, Done::Expired(0, TURN)), (LOOK - 13, Done::Sent(0, LOOK - 13 + 84))] {
         let mut port = old(&line, sent);
         enqueue(&mut port, &line, 2, copy(1, sent, 7, 64));
         let all = run(&mut port, &line, 2 * LIFETIME_CYCLES, &[]);
