@@ -66,9 +66,9 @@ module pen_queue
   typedef logic [LIST_W-1:0] list_t;
 
   logic               lists_idle, settled, unlink;
-  list_t              unlink_list, granted_list, expire_list, offer_list;
+  list_t              unlink_list, granted_list, check_list, offer_list;
   class_t             unlink_class, coming_class, offer_class;
-  frame_t             unlink_frame, granted_frame, expire_frame, offer_frame;
+  frame_t             unlink_frame, granted_frame, check_frame, offer_frame;
   pool_e              pool;
   length_t            length, offer_wire;
   logic               coming, offer;
@@ -79,8 +79,8 @@ module pen_queue
   logic [7:0]         looked_until;
   length_t            looked_wire;
   logic               may_grant, busy, holds, given_up_unlink;
-  logic [CLASSES-1:0] expire_unless_busy;
-  class_t             expire_class, given_up_class;
+  logic [CLASSES-1:0] expires;
+  class_t             check_class, given_up_class;
   list_t              given_up_list;
   frame_t             given_up_frame;
   logic [CLASSES-1:0] given_up;
@@ -109,7 +109,7 @@ module pen_queue
     .read_i         (popped_q),
     .read_frame_i   (granted_frame),
     .held_i         (holds),
-    .held_frame_i   (holds ? given_up_frame : expire_frame),
+    .held_frame_i   (holds ? given_up_frame : check_frame),
     .pool_o         (pool),
     .length_o       (length),
     .slot_words_o   (popped_slot_words_o),
@@ -145,11 +145,10 @@ module pen_queue
     .granted_class_i(granted_class_q),
     .granted_frame_o(granted_frame),
     .granted_list_o (granted_list),
-    .expire_i       (expire_unless_busy),
-    .busy_i         (busy),
-    .expire_class_i (expire_class),
-    .expire_frame_o (expire_frame),
-    .expire_list_o  (expire_list),
+    .expires_i      (expires),
+    .check_class_i  (check_class),
+    .check_frame_o  (check_frame),
+    .check_list_o   (check_list),
     .valid_o        (valid),
     .ready_o        (ready),
     .fits_o         (fits),
@@ -190,10 +189,11 @@ module pen_queue
     .lists_idle_i      (lists_idle),
     .settled_i         (settled),
     .busy_i            (busy),
-    .expire_unless_busy_o(expire_unless_busy),
-    .expire_class_o    (expire_class),
-    .frame_i           (expire_frame),
-    .list_i            (expire_list),
+    .check_class_o     (check_class),
+    .frame_i           (check_frame),
+    .list_i            (check_list),
+    .popped_i          (popped_q),
+    .expires_o         (expires),
     .given_up_o        (given_up),
     .granted_i         (popped_q || read_q),
     .ready_to_release_i(expired_ready_i),
@@ -234,7 +234,7 @@ module pen_queue
   end
 
   assign searched  = given_up | taken_class_q;
-  assign busy      = grant_o || popped_q || follows_q;
+  assign busy      = popped_q || follows_q;
   assign may_grant = tx_ready_i && !taken_q;
 
   assign popped_o = '{
@@ -334,7 +334,7 @@ module pen_queue
     assume (enqueue_i.port < 3'(PORTS));
     if (f_past_q) begin
       if (popped_q && granted_class_q == f_class) assert (f_candidate_stands && f_candidate_head == granted_frame);
-      if (expire_unless_busy[f_class] && !busy) assert (f_candidate_stands && f_candidate_head == expire_frame);
+      if (expires[f_class]) assert (valid[f_class] && f_candidate_stands && f_candidate_head == given_up_frame);
       if (unlink && unlink_class == f_class) begin
         assert (lists_idle && f_unlink_stands && f_unlink_head == unlink_frame);
         assert (!offer || f_offered != f_unlink);
@@ -348,7 +348,8 @@ module pen_queue
       if (popped_q) assert (valid[granted_class_q]);
       if (popped_q && granted_class_q == f_class) assert (!offer || f_offered != f_candidate);
       assert (taken_class_q == (taken_q ? CLASSES'(1) << granted_class_q : '0));
-      assert (!holds || (lists_idle && given_up == CLASSES'(1) << given_up_class));
+      assert (!holds || (lists_idle && u_lifetime.given_up_q == CLASSES'(1) << given_up_class));
+      assert (!u_lifetime.fresh_q || (holds && !follows_q));
       if (given_up != '0 && !holds) assert (!lists_idle && given_up == CLASSES'(1) << f_walking[$bits(class_t)-1:0]);
       if (taken_q && !popped_q && !follows_q)
         assert (!lists_idle && granted_class_q == f_walking[$bits(class_t)-1:0] && given_up == '0);
@@ -369,7 +370,8 @@ module pen_queue
       end
       if (holds && given_up_class == f_class) begin
         assert (f_given_up_stands && f_given_up_head == given_up_frame);
-        assert (!valid[f_class] || f_candidate != f_given_up);
+        assert (!valid[f_class] || (f_candidate != f_given_up) == !u_lifetime.fresh_q);
+        assert (valid[f_class] || !u_lifetime.fresh_q);
         assert (!offer || f_offered != f_given_up);
       end
       // A class that has been looked through has a candidate.

@@ -32,16 +32,15 @@ module pen_queue_candidates
   input  logic [CELL_W-1:0]     offer_frame_i,
   input  length_t               offer_wire_i,
   input  logic [CLASSES-1:0]    searched_i,           // their heads are being offered: what is ready can yet be replaced
-  // Taken out: selected in the cycle before, or given up
+  // Taken out: selected or given up, in the cycle before
   input  logic [CLASSES-1:0]    granted_i,            // one bit at most
   input  class_t                granted_class_i,      // the same
   output logic [CELL_W-1:0]     granted_frame_o,
   output logic [LIST_W-1:0]     granted_list_o,
-  input  logic [CLASSES-1:0]    expire_i,             // given up, one bit at most, unless busy_i
-  input  class_t                expire_class_i,       // the same
-  input  logic                  busy_i,
-  output logic [CELL_W-1:0]     expire_frame_o,
-  output logic [LIST_W-1:0]     expire_list_o,
+  input  logic [CLASSES-1:0]    expires_i,            // one bit at most
+  input  class_t                check_class_i,        // whose candidate may be given up next
+  output logic [CELL_W-1:0]     check_frame_o,
+  output logic [LIST_W-1:0]     check_list_o,
   // For selection
   output logic [CLASSES-1:0]    valid_o,
   output logic [CLASSES-1:0]    ready_o,              // the candidate is visible
@@ -94,9 +93,9 @@ module pen_queue_candidates
       ? offer_ready : !order_difference.visible[$high(cycle_t)];
 
   // A candidate that is ready may be selected in this cycle and stays, but not while the class looks for a new one, and one
-  // that was selected goes.
+  // that was taken out goes.
   logic [CLASSES-1:0] loaded, fills, replaces;        // of each class by itself, as offer_earlier comes last
-  assign fills    = offered_q & ~(valid_q & ~granted_i);
+  assign fills    = offered_q & ~(valid_q & ~granted_i & ~expires_i);
   assign replaces = offered_q & (~ready_q | searched_i);
   assign loaded   = fills | (replaces & {CLASSES{offer_earlier}});
   assign load     = fills != '0 || (replaces != '0 && offer_earlier);
@@ -145,7 +144,7 @@ module pen_queue_candidates
   for (genvar k = 0; k < CLASSES; k++) begin : gen_candidate
     logic soon, stays;
     assign soon  = soon_q[k] || (becomes_soon_q && soon_class_q == class_t'(k) && valid_q[k]);
-    assign stays = !granted_i[k] && !(expire_i[k] && !busy_i);
+    assign stays = !granted_i[k] && !expires_i[k];
 
     // Without a choice between loads and other changes, which is as late as they are.
     always_ff @(posedge clk_i) begin
@@ -183,8 +182,8 @@ module pen_queue_candidates
     .write_i     (load),
     .write_addr_i(class_q),
     .write_data_i({offer_frame_i, offer_list_i}),
-    .read_addr_i ({expire_class_i, granted_class_i}),
-    .read_data_o ({expire_frame_o, expire_list_o, granted_frame_o, granted_list_o})
+    .read_addr_i ({check_class_i, granted_class_i}),
+    .read_data_o ({check_frame_o, check_list_o, granted_frame_o, granted_list_o})
   );
 
   logic unused;

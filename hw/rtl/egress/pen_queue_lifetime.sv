@@ -5,9 +5,9 @@
 // Each class is looked at once in 1024 cycles. A candidate that is given up is held until it can be released; its class
 // is not served until its next candidate is chosen.
 //
-//   cycle    | n      | n+1            | n+2             | ...  | m             | m+1
-//            | look_o | compared       | given up, if    |      | valid_o and   | its way through the lists,
-//            |        |                | the port rests  |      | ready_i       | unlink_o in m
+//   cycle    | n      | n+1            | n+2             | n+3, ...            | m             | m+1
+//            | look_o | compared       | given up, if    | not so if a frame   | valid_o and   | its way through the lists,
+//            |        |                | the port rests  | was granted in n+2  | ready_i       | unlink_o in m
 module pen_queue_lifetime
   import pen_pkg::*;
 #(
@@ -30,11 +30,12 @@ module pen_queue_lifetime
   input  logic [CLASSES-1:0]    ready_i,
   input  logic                  lists_idle_i,
   input  logic                  settled_i,            // the lists have a new candidate for its class
-  input  logic                  busy_i,               // a frame is or was selected that has yet to go its way
-  output logic [CLASSES-1:0]    expire_unless_busy_o, // a bit for each class, one at most
-  output class_t                expire_class_o,       // also before that: whose turn it is
-  input  logic [CELL_W-1:0]     frame_i,              // of expire_class_o
+  input  logic                  busy_i,               // a frame was selected that has yet to go its way
+  output class_t                check_class_o,        // whose candidate may be given up
+  input  logic [CELL_W-1:0]     frame_i,              // it
   input  logic [LIST_W-1:0]     list_i,
+  input  logic                  popped_i,             // a frame was granted in the cycle before
+  output logic [CLASSES-1:0]    expires_o,            // the class's candidate is given up; one bit at most
   output logic [CLASSES-1:0]    given_up_o,           // no other frame of the class is served
   // Held until it is released
   input  logic                  granted_i,            // what was read of a frame is that of a selected one
@@ -49,9 +50,11 @@ module pen_queue_lifetime
 );
 
   logic       check_q, never_fits_q, holds_q, is_old, expire;
+  logic       fresh_q, taken_back;                    // given up in the cycle before; not so
   logic [1:0] gate_enable_q;                          // as late as gates that are enabled reach selection
   logic [7:3] until_q;
   class_t     check_class_q;
+  logic [CLASSES-1:0] given_up_q;
 
   assign look_o       = cycle_next_i[6:0] == '0;
   assign look_class_o = cycle_next_i[9:7];
@@ -70,23 +73,25 @@ module pen_queue_lifetime
   // 120 or more since then, in 2^20 cycles: 1.007 s. Said by its bits, as a comparison would be a carry chain.
   assign is_old = !until_q[7] || until_q[6:3] == '0;
 
-  // Whether the port is busy with another frame comes last.
-  always_comb begin
-    expire_unless_busy_o = '0;
-    expire_unless_busy_o[check_class_q] = check_q && (never_fits_q || is_old) && ready_i[check_class_q]
-        && lists_idle_i && !holds_q;
-  end
-  assign expire         = expire_unless_busy_o != '0 && !busy_i;
-  assign expire_class_o = check_class_q;
+  assign expire        = check_q && (never_fits_q || is_old) && ready_i[check_class_q] && lists_idle_i && !holds_q
+                         && !busy_i;
+  assign check_class_o = check_class_q;
+
+  // What is selected goes first. That it was, is known a cycle later.
+  assign taken_back = fresh_q && popped_i;
+  assign expires_o  = given_up_q & {CLASSES{fresh_q && !popped_i}};
+  assign given_up_o = given_up_q & {CLASSES{!taken_back}};
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       holds_q    <= 1'b0;
-      given_up_o <= '0;
+      fresh_q    <= 1'b0;
+      given_up_q <= '0;
     end else begin
-      holds_q <= expire || (holds_q && !unlink_o);
-      if (expire) given_up_o <= CLASSES'(1) << check_class_q;
-      else if (settled_i) given_up_o <= '0;
+      holds_q <= expire || (holds_q && !unlink_o && !taken_back);
+      fresh_q <= expire;
+      if (expire) given_up_q <= CLASSES'(1) << check_class_q;
+      else if (settled_i || taken_back) given_up_q <= '0;
     end
     if (expire) begin
       class_o  <= check_class_q;

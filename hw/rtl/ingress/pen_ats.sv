@@ -183,13 +183,19 @@ module pen_ats #(
     .read_data_o (residence_2)
   );
 
-  // A rate is committed between two frames of its stream: not while one is on its way and would write its state back.
-  always_comb begin
-    write_rate_ready_o = !init_busy_i && !store_q && !(read_i && stream_i == write_handle);
-    for (int unsigned i = 1; i <= 8; i++) begin
-      if (stream_valid_q[i] && stream_q[i] == write_handle) write_rate_ready_o = 1'b0;
-    end
+  // A rate is committed between two frames of its stream: not while one is on its way and would write its state back. Who
+  // is on its way is known a cycle before, as the stream's number is there before its commit; else that waits.
+  handle_t awaited_q;
+  logic    on_way_q;
+  always_ff @(posedge clk_i) begin
+    awaited_q <= write_handle;
+    on_way_q  <= (read_i && stream_i == write_handle)
+        || (stream_valid_q[1] && valid_i && shape_i && stream_q[1] == write_handle);
+    for (int unsigned i = 2; i < 8; i++) if (stream_valid_q[i] && stream_q[i] == write_handle) on_way_q <= 1'b1;
+    if (rst_i) on_way_q <= 1'b0;
   end
+  assign write_rate_ready_o = !init_busy_i && !store_q && !on_way_q && awaited_q == write_handle
+      && !(read_i && stream_i == write_handle);
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin

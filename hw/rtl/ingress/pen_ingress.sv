@@ -152,7 +152,7 @@ module pen_ingress #(
     end
     port_q <= {port_q[4:1], turn_i};
     from_q <= {from_q[4:1], request.way.port};
-    if (request.operation != OPERATION_NONE) request_1_q <= request;
+    request_1_q <= request;
   end
 
   typedef struct packed {
