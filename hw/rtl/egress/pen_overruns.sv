@@ -31,21 +31,21 @@ module pen_overruns
   logic   [PORTS-1:0][1:0] waiting_q;
   class_t [PORTS-1:0]      class_q;
   logic [PORT_W-1:0]       port;
-  logic [INDEX_W-1:0]      address;
+  logic                    counts, reads;
+  logic [INDEX_W-1:0]      index_q;              // as the next two, of the turn before
+  logic                    counts_q, reads_q, zero_q;
   logic [WIDTH-1:0]        count;
-  logic                    counts, read;
 
-  assign port    = PORTS > 1 ? PORT_W'(turn_i) : '0;
-  assign counts  = waiting_q[port] != '0;
-  assign read    = read_i[port] && !counts && !ack_o;
-  assign address = init_busy_i ? init_index_i[INDEX_W-1:0] : {port, counts ? class_q[port] : read_class_i};
+  assign port   = PORTS > 1 ? PORT_W'(turn_i) : '0;
+  assign counts = waiting_q[port] != '0;
+  assign reads  = read_i[port] && !counts && !reads_q && !ack_o;
 
   pen_lutram_1r1w #(.WIDTH(WIDTH), .DEPTH(1 << INDEX_W)) u_counts (
     .clk_i,
-    .write_i     (init_busy_i || (counts && count != '1) || (read && clear_i)),
-    .write_addr_i(address),
-    .write_data_i(init_busy_i || !counts ? '0 : count + 1'b1),
-    .read_addr_i (address),
+    .write_i     (zero_q || (counts_q && count != '1) || (reads_q && clear_i)),
+    .write_addr_i(index_q),
+    .write_data_i(zero_q || !counts_q ? '0 : count + 1'b1),
+    .read_addr_i (index_q),
     .read_data_o (count)
   );
 
@@ -54,11 +54,15 @@ module pen_overruns
       waiting_q[p] <= waiting_q[p] + 2'(overrun_i[p]) - 2'(counts && port == PORT_W'(p));
       if (overrun_i[p]) class_q[p] <= class_i[p];
     end
-    data_o <= read ? count : '0;
-    ack_o  <= read;
+    index_q  <= init_busy_i ? init_index_i[INDEX_W-1:0] : {port, counts ? class_q[port] : read_class_i};
+    counts_q <= counts;
+    reads_q  <= reads;
+    zero_q   <= init_busy_i;
+    data_o   <= reads_q ? count : '0;
+    ack_o    <= reads_q;
     if (rst_i) begin
       waiting_q <= '0;
-      ack_o     <= 1'b0;
+      {counts_q, reads_q, ack_o} <= '0;
     end
   end
 
