@@ -11,12 +11,12 @@
 // send. A frame selected in cycle n is transmitted from n to n + length + 7, or to n + length + 19 if the gap counts:
 //
 //   cycle         | n                     | n+1                       | n+2 .. n+length+7    | n+length+8
-//   grant_i       | valid, with its class |                           |                      |
+//   granted_i     | its class             |                           |                      |
 //   selected_i    |                       | valid                     | length_i is in n+3   |
-//   credit        | + idleSlope           | + idleSlope - 2 * rate    | + idleSlope - rate   | waits again
+//   credit        | + idleSlope           | + idleSlope - rate        | the same, at first   | waits again
+//                 |                       |                           | + idleSlope - 2 rate |
 //
-// The selection is known too late for the sum of its own cycle, which is made good in the next, while no frame can be
-// selected. Credit rises no further from 2^(CREDIT_W - 2) on. It needs no such limit below zero: a frame is selected
+// The selection is known too late for the sum of its own cycle, which is made good in n+2, while no frame can be selected. Credit rises no further from 2^(CREDIT_W - 2) on. It needs no such limit below zero: a frame is selected
 // with credit only, so it never falls by more than the longest transmission takes.
 module pen_credit
   import pen_pkg::*;
@@ -34,8 +34,7 @@ module pen_credit
   input  logic               count_gap_i,
   input  logic [CLASSES-1:0] waiting_i,          // a frame could be selected but for gates and credit
   input  logic [CLASSES-1:0] open_i,             // gate states
-  input  logic               grant_i,
-  input  class_t             grant_class_i,
+  input  logic [CLASSES-1:0] granted_i,          // a frame of that class is selected; one bit at most
   input  logic               selected_i,         // in the cycle after the grant
   input  length_t            length_i,           // of the frame selected, two cycles after selected_i
   output logic [CLASSES-1:0] ready_o,            // credit is not negative
@@ -61,8 +60,9 @@ module pen_credit
 
   // --- transmission ------------------------------------------------------------------------------------------------
   logic    sending_q, sending;
+  class_t  sending_class;
   logic    selected_q, starts_q, gap_q;          // the count starts two cycles late, as the length does
-  class_t  class_q;
+  class_t  class_q;                              // of the frame sent, from n+2 on
   logic [CLASSES-1:0] transmits_q;               // bit k: a frame of class k is transmitted; it comes into many sums
   length_t count_q;                              // cycles still to come
   logic    ends;                                 // the last cycle of the transmission
@@ -79,9 +79,14 @@ module pen_credit
     if (selected_i) gap_q <= count_gap_i;
     if (starts_q) count_q <= length_i + (PREAMBLE_BYTES - 5) + (gap_q ? GAP_BYTES : '0);
     else count_q <= count_q - 1'b1;
-    if (rst_i || ends) transmits_q <= '0;
-    else if (grant_i) transmits_q <= CLASSES'(1) << grant_class_i;
-    if (grant_i) class_q <= grant_class_i;
+    transmits_q <= granted_i | (ends ? '0 : transmits_q);
+    if (rst_i) transmits_q <= '0;
+    if (sending) class_q <= sending_class;
+  end
+
+  always_comb begin
+    sending_class = '0;
+    for (int unsigned k = 0; k < CLASSES; k++) if (transmits_q[k]) sending_class |= class_t'(k);
   end
 
   // --- credit ------------------------------------------------------------------------------------------------------
@@ -93,11 +98,12 @@ module pen_credit
     logic [RATE_W:0] slope_q;
     logic            write, twice, negative, idles, zero;
     logic            written_q;                  // in the cycle before, with which its credit was set to zero
+    logic            owes_q;                     // what the cycle of its selection cost
     logic            ready_q;                    // !negative, in a flip-flop of its own for the way to the selection
     credit_t         change;
 
     assign write     = write_i && write_class_i == class_t'(k);
-    assign twice     = selected_i && !written_q;
+    assign twice     = owes_q;
     assign negative  = credit_q[k][CREDIT_W-1];
     assign idles     = open_i[k] && (negative || (waiting_i[k] && !credit_q[k][CREDIT_W-2]));
 
@@ -115,6 +121,7 @@ module pen_credit
       else if (write) enable_q[k] <= write_enable_i;
       if (write) slope_q <= write_idle_slope_i;
       written_q <= write;
+      owes_q    <= selected_i && transmits_q[k] && !written_q && !write && !rst_i;
       if (rst_i || zero) begin
         credit_q[k] <= '0;
         ready_q     <= 1'b1;
@@ -154,10 +161,10 @@ module pen_credit
   assign due        = selected_i || late_q;
   assign high       = due && !low && (!valid_q || sample_ready_i);
   assign reads      = read_i && !low && !due && !valid_q;
-  assign look_class = low ? low_class_q : due ? class_q : read_class_i;
+  assign look_class = low ? low_class_q : due ? sending_class : read_class_i;
 
   always_ff @(posedge clk_i) begin
-    if (ends) low_class_q <= class_q;
+    if (ends) low_class_q <= sending_class;
     if (!due || high) begin
       for (int unsigned k = 0; k < CLASSES; k++) before_q[k] <= credit_q[k][CREDIT_W-1:FRACTION_W];
     end
@@ -216,11 +223,11 @@ module pen_credit
   assign f_idle    = credit_t'({1'b0, gen_class[F_CLASS].slope_q});
   assign f_cost    = F_RATE - f_idle;
   assign f_highest = f_idle * credit_t'(F_WIRE);
-  assign f_mine    = class_q == F_CLASS;
+  assign f_mine    = transmits_q[F_CLASS];
 
   always_ff @(posedge clk_i) begin
     f_started_q <= 1'b1;
-    f_grant_q   <= grant_i && !rst_i;
+    f_grant_q   <= granted_i != '0 && !rst_i;
     f_length    <= f_any;
     if (selected_i) f_length_q <= f_length;
     if (rst_i) f_busy_q <= '0;
@@ -233,14 +240,14 @@ module pen_credit
     assume (selected_i == f_grant_q);
     assume (f_length >= F_SHORTEST && f_length <= F_LONGEST);
     assume (!starts_q || length_i == f_length_q);
-    assume (!grant_i || (f_busy_q == '0 && !selected_i));
-    assume (!grant_i || (waiting_i[grant_class_i] && open_i[grant_class_i] && ready_o[grant_class_i]));
-    assume (!write_i || write_class_i != F_CLASS || (f_busy_q == '0 && !selected_i && !grant_i));
+    assume (granted_i == '0 || (f_busy_q == '0 && !selected_i));
+    assume ($onehot0(granted_i) && (granted_i & ~(waiting_i & open_i & ready_o)) == '0);
+    assume (!write_i || write_class_i != F_CLASS || (f_busy_q == '0 && !selected_i && granted_i == '0));
     assume (f_idle > '0 && f_idle <= F_RATE / 2);
 `ifdef FORMAL_HIGHEST
     assume (open_i[F_CLASS]);
     assume (f_busy_q != '0 || selected_i || !waiting_i[F_CLASS] || !ready_o[F_CLASS]
-            || (grant_i && grant_class_i == F_CLASS));
+            || granted_i[F_CLASS]);
 `endif
   end
 
@@ -285,7 +292,8 @@ module pen_credit
   always_comb begin
     if (f_started_q && !rst_i) begin
       assert (gen_class[F_CLASS].ready_q == !f_credit[CREDIT_W-1]);
-      assert (transmits_q == (sending ? CLASSES'(1) << class_q : '0));
+      assert ($onehot0(transmits_q) && sending == (transmits_q != '0));
+      assert (gen_class[F_CLASS].owes_q == (selected_q && f_mine));
       // How the transmission and the time until the next selection belong together.
       assert (!selected_i || (!sending_q && f_busy_q == '0));
       assert (!(selected_q || starts_q) || (sending_q && gap_q == count_gap_i));
@@ -297,6 +305,7 @@ module pen_credit
       // 1.
       if (!enable_q[F_CLASS]) assert (f_credit == '0);
       else if (selected_i && f_mine) assert (f_credit >= f_idle);
+      else if (selected_q && f_mine) assert (f_credit >= f_idle - f_cost);
       else if (sending_q && f_mine)
         assert (f_credit >= -(credit_t'(count_gap_i ? F_WIRE : F_WIRE - 12) - credit_t'({1'b0, f_count}) - 1) * f_cost);
       else assert (f_credit >= -credit_t'(count_gap_i ? F_WIRE : F_WIRE - 12) * f_cost);
@@ -305,6 +314,7 @@ module pen_credit
       // 2.
       if (!enable_q[F_CLASS]) assert (f_credit == '0);
       else if (selected_i && f_mine) assert (f_credit <= f_highest + f_idle);
+      else if (selected_q && f_mine) assert (f_credit <= f_highest + f_idle - f_cost);
       else if (selected_i) assert (f_credit <= f_idle);
       else if (sending_q && f_mine) begin
         assert (f_credit <= f_highest - 2 * f_cost);

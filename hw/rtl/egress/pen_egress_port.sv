@@ -69,7 +69,7 @@ module pen_egress_port
   output logic          idle_o
 );
   logic       grant, tx_ready, mac_ready, mac_sending, queue_idle, reader_idle, credit_idle;
-  class_t     grant_class;
+  logic [CLASSES-1:0] granted;
   logic [CLASSES-1:0] credit, waiting, sending;
   release_t   popped, released;
   edit_t      popped_edit, edit;
@@ -89,7 +89,7 @@ module pen_egress_port
   // Whatever queues, credit and what is counted do, as far as the contract below says.
   typedef struct packed {
     logic     grant;
-    class_t   grant_class;
+    class_t   granted_class;
     release_t popped;
     edit_t    popped_edit;
     slot_words_t popped_slot_words;
@@ -101,7 +101,6 @@ module pen_egress_port
   f_queue_t              f_queue_q;
   always_ff @(posedge clk_i) f_queue_q <= f_any;
   assign grant          = f_queue_q.grant;
-  assign grant_class    = f_queue_q.grant_class;
   assign popped         = f_queue_q.popped;
   assign popped_edit    = f_queue_q.popped_edit;
   assign popped_slot_words = f_queue_q.popped_slot_words;
@@ -127,7 +126,7 @@ module pen_egress_port
     .round_robin_i,
     .waiting_o       (waiting),
     .grant_o         (grant),
-    .grant_class_o   (grant_class),
+    .granted_o       (granted),
     .popped_o        (popped),
     .popped_edit_o   (popped_edit),
     .popped_slot_words_o(popped_slot_words),
@@ -147,8 +146,7 @@ module pen_egress_port
     .count_gap_i,
     .waiting_i         (waiting),
     .open_i,
-    .grant_i           (grant),
-    .grant_class_i     (grant_class),
+    .granted_i         (granted),
     .selected_i        (popped.valid),
     .length_i          (slot_q),
     .ready_o           (credit),
@@ -396,7 +394,7 @@ module pen_egress_port
   assign f_under_way = f_under_way_q || grant;
   assign f_since     = grant ? '0 : f_since_q;
   assign f_length    = grant ? f_queue_q.length : f_length_q;
-  assign f_class     = grant ? grant_class : f_class_q;
+  assign f_class     = grant ? f_queue_q.granted_class : f_class_q;
 
   always_ff @(posedge clk_i) begin
     f_past_q      <= 1'b1;

@@ -154,7 +154,8 @@ module pen_egress_reader
     end
     if (receive && received_q == '0) label_q <= store_data_i.label_of;
 
-    if (grant_i) begin
+    // Up to the grant, which comes late: all of the frame before has been sent.
+    if (free_q) begin
       word_q     <= '0;
       words_q    <= '0;
       received_q <= '0;

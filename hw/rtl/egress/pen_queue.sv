@@ -44,7 +44,7 @@ module pen_queue
   input  logic [CLASSES-1:0]    round_robin_i,        // these classes take turns
   output logic [CLASSES-1:0]    waiting_o,            // the class may have a frame that only gates and credit hold back
   output logic     grant_o,
-  output class_t   grant_class_o,        // with grant_o
+  output logic [CLASSES-1:0] granted_o,  // the same, a bit for each class
   output release_t popped_o,             // valid: the frame granted in the cycle before; pool and length come a cycle later
   output edit_t    popped_edit_o,        // with its length, as the following
   output slot_words_t popped_slot_words_o, // see slot_length_of
@@ -86,7 +86,7 @@ module pen_queue
   logic [CLASSES-1:0] given_up;
 
   logic               popped_q, read_q;          // granted in the cycle before, two cycles before
-  class_t             granted_class_q;           // of the frame granted last
+  class_t             grant_class, granted_class_q; // of the frame granted last; until another may be
   list_t              granted_list_q;            // a cycle later
   frame_t             granted_frame_q;
   logic               taken_q, follows_q;        // it has not gone its way; not begun
@@ -169,7 +169,7 @@ module pen_queue
     .fits_i         (fits),
     .credit_i,
     .grant_o,
-    .class_o        (grant_class_o),
+    .class_o        (grant_class),
     .chosen_o       (chosen)
   );
 
@@ -206,6 +206,8 @@ module pen_queue
     .reason_o          (expired_reason_o)
   );
 
+  assign granted_o = chosen & {CLASSES{may_grant}};
+
   // What is granted goes its way two cycles later, or after the frame that is given up.
   assign follows = follows_q && lists_idle && !holds;
   assign unlink  = given_up_unlink || follows;
@@ -224,9 +226,10 @@ module pen_queue
       taken_q   <= grant_o || (taken_q && (!settled || popped_q || follows_q));
       follows_q <= popped_q || (follows_q && !follows);
     end
-    if (rst_i || (!grant_o && settled && !popped_q && !follows_q)) taken_class_q <= '0;
-    else if (grant_o) taken_class_q <= chosen;
-    if (grant_o) granted_class_q <= grant_class_o;
+    // None is taken where one may be granted.
+    taken_class_q <= granted_o | (settled && !popped_q && !follows_q ? '0 : taken_class_q);
+    if (rst_i) taken_class_q <= '0;
+    if (may_grant) granted_class_q <= grant_class;
     if (popped_q) begin
       granted_list_q  <= granted_list;
       granted_frame_q <= granted_frame;
@@ -268,9 +271,10 @@ module pen_queue
     assert (f_past_q[0] || !f_past_q[1]);
     assert (f_past_q[1] || !f_past_q[2]);
     if (&f_past_q && !rst_i) begin
-      if (grant_o) assert (tx_ready_i && ready[grant_class_o] && f_fits[grant_class_o] && credit_i[grant_class_o]);
+      if (grant_o) assert (tx_ready_i && ready[grant_class] && f_fits[grant_class] && credit_i[grant_class]);
+      assert (granted_o == (grant_o ? CLASSES'(1) << grant_class : '0));
       for (int unsigned k = 0; k < CLASSES; k++)
-        if (grant_o && u_selection.member_q == '0 && k > 32'(grant_class_o))
+        if (grant_o && u_selection.member_q == '0 && k > 32'(grant_class))
           assert (!(ready[k] && f_fits[k] && credit_i[k] && !given_up[k]));
       // What is told a cycle ahead of an offer is true of it.
       assert (u_candidates.offered_q == (offer ? CLASSES'(1) << offer_class : '0));

@@ -54,7 +54,7 @@ class Bench:
         dut = self.dut
         for name in ("write", "write_class", "write_enable", "write_idle_slope", "count_gap"):
             getattr(dut, f"{name}_i").value = 0
-        for name in ("waiting", "open", "grant", "grant_class", "selected", "length"):
+        for name in ("waiting", "open", "granted", "selected", "length"):
             getattr(dut, f"{name}_i").value = 0
         for name in ("read", "read_class", "sample_ready"):
             getattr(dut, f"{name}_i").value = 0
@@ -76,7 +76,7 @@ class Bench:
         dut, now = self.dut, self.cycle_count
         dut.waiting_i.value = sum(w << k for k, w in enumerate(self.waiting))
         dut.open_i.value = sum(o << k for k, o in enumerate(self.open))
-        dut.grant_i.value, dut.grant_class_i.value = int(grant is not None), grant or 0
+        dut.granted_i.value = 0 if grant is None else 1 << grant
         dut.selected_i.value = int(self.selected[0] is not None)
         # The length comes two cycles later.
         dut.length_i.value = random.getrandbits(11) if self.selected[2] is None else self.selected[2]
@@ -95,8 +95,8 @@ class Bench:
         self.history.append(of_class)
         internal = int(dut.credit_q.value)
         for k in range(8):
-            # In the cycle after its selection the sum of a class lacks what that has changed.
-            if self.selected[0] is not None and self.sending[0] == k:
+            # In the two cycles after its selection the sum of a class lacks what that has changed.
+            if self.selected[0] != self.selected[1] and self.sending[0] == k:
                 continue
             assert signed(internal >> WIDTH * k & (1 << WIDTH) - 1, WIDTH) == of_class[k], (k, now)
             assert int(dut.ready_o.value) >> k & 1 == (of_class[k] >= 0), (k, now)

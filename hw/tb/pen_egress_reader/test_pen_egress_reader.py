@@ -86,10 +86,10 @@ class Bench:
             "release": release,
         }
 
-    async def cycle(self, frame=None, pause=0.0, stall=0.0):
+    async def cycle(self, frame=None, stall=0.0):
         """One cycle; grants `frame` if the reader is ready for it and says whether it was.
 
-        The transmitter pauses or stalls.
+        The transmitter stalls.
         """
         dut, turn = self.dut, self.now % self.ports
         dut.has_turn_i.value = int(turn == self.port)
@@ -150,7 +150,7 @@ class Bench:
             assert len(self.reads) == -(-now["length"] // 8), "released before it was read, or read too far"
             assert len(set(self.reads)) == len(self.reads), "a word read twice"
             self.released.append(self.now)
-        if int(dut.idle_o.value) and not grant and not pause:  # it counts a frame's cycles, not its bytes
+        if int(dut.idle_o.value) and not grant:
             assert self.complete
             assert len(self.released) == len(self.granted)
         if int(dut.start_o.value):
@@ -171,18 +171,15 @@ class Bench:
                 self.stalled += 1
             elif len(self.taken) == 12 and self.adds:
                 self.adds -= 1
-            elif left and self.now >= start + FIRST_BYTE and random.random() >= pause:
-                # One that pauses may find nothing for a while when it goes on; a real one never.
-                if not pause:
-                    assert int(dut.data_valid_o.value), f"byte {len(self.taken)} of {now['length']} comes too late"
-                if int(dut.data_valid_o.value):
-                    at = len(self.taken)
-                    assert int(dut.data_o.value) == now["leaves"][at], f"byte {at}"
-                    if at < 22:
-                        assert int(dut.label_o.value) == self.label
-                    self.taken += now["leaves"][at : at + 1]
-                    dut.data_ready_i.value = 1
-                    dut.skip_i.value = now["skip"] if at == 11 else 0
+            elif left and self.now >= start + FIRST_BYTE:
+                assert int(dut.data_valid_o.value), f"byte {len(self.taken)} of {now['length']} comes too late"
+                at = len(self.taken)
+                assert int(dut.data_o.value) == now["leaves"][at], f"byte {at}"
+                if at < 22:
+                    assert int(dut.label_o.value) == self.label
+                self.taken += now["leaves"][at : at + 1]
+                dut.data_ready_i.value = 1
+                dut.skip_i.value = now["skip"] if at == 11 else 0
         if grant:
             self.granted.append(frame)
         self.popped.appendleft(frame if grant else None)
@@ -205,9 +202,9 @@ class Bench:
         """By so many cycles it starts later than others."""
         return self.slot(frame) - sent_length(frame["length"], *frame["tags"])
 
-    async def finish(self, pause=0.0):
+    async def finish(self):
         for _ in range(20_000):
-            await self.cycle(pause=pause)
+            await self.cycle()
             if self.complete and int(self.dut.idle_o.value):
                 break
         assert self.complete
@@ -247,17 +244,6 @@ async def after_idle_times(dut):
         start, frame = bench.started[-1]
         delays.add(start - bench.waits(frame) - granted)
     assert delays == {2}
-
-
-@cocotb.test()
-async def transmitter_that_pauses(dut):
-    """No word is lost when the bytes are taken slowly."""
-    bench = Bench(dut)
-    await bench.start()
-    for _ in range(12):
-        pause = random.choice((0.1, 0.5, 0.8))
-        assert await bench.cycle(bench.new_frame(random.choice((64, random.randrange(64, 900)))), pause)
-        await bench.finish(pause)
 
 
 @cocotb.test()

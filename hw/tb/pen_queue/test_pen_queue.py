@@ -188,7 +188,7 @@ class Bench:
         self.granted = bool(dut.grant_o.value)
         if self.granted:
             assert ready
-            assert int(dut.grant_class_o.value) == (want or {}).get("class")
+            assert int(dut.granted_o.value) == 1 << (want or {}).get("class", 8)
             assert want is not None, f"a frame granted at {self.now}, none is due"
             self.meanwhile += self.giving_up > 0
             self.queue(want).remove(want)
