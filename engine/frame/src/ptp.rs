@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn every_frame_has_an_tag() {
+    fn every_frame_has_a_tag() {
         let of =
             |head: &[u8], message_type| StampTag::of_frame(&[&ADDRESSES[..], head, &message(message_type)].concat());
         let tag = |message_type, sequence_id| Some(StampTag { message_type, sequence_id });

@@ -16,8 +16,9 @@
 //   credit        | + idleSlope           | + idleSlope - rate        | the same, at first   | waits again
 //                 |                       |                           | + idleSlope - 2 rate |
 //
-// The selection is known too late for the sum of its own cycle, which is made good in n+2, while no frame can be selected. Credit rises no further from 2^(CREDIT_W - 2) on. It needs no such limit below zero: a frame is selected
-// with credit only, so it never falls by more than the longest transmission takes.
+// The selection is known too late for the sum of its own cycle, which is made good in n+2, while no frame can be selected.
+// Credit rises no further from 2^(CREDIT_W - 2) on. It needs no such limit below zero: a frame is selected with credit only, so
+// it never falls by more than the longest transmission takes.
 module pen_credit
   import pen_pkg::*;
 #(
@@ -96,21 +97,20 @@ module pen_credit
 
   for (genvar k = 0; k < CLASSES; k++) begin : gen_class
     logic [RATE_W:0] slope_q;
-    logic            write, twice, negative, idles, zero;
+    logic            write, negative, idles, zero;
     logic            written_q;                  // in the cycle before, with which its credit was set to zero
     logic            owes_q;                     // what the cycle of its selection cost
     logic            ready_q;                    // !negative, in a flip-flop of its own for the way to the selection
     credit_t         change;
 
     assign write     = write_i && write_class_i == class_t'(k);
-    assign twice     = owes_q;
     assign negative  = credit_q[k][CREDIT_W-1];
     assign idles     = open_i[k] && (negative || (waiting_i[k] && !credit_q[k][CREDIT_W-2]));
 
     // The slope less none, one or two times 2^RATE_W.
     assign change[RATE_W-1:0]          = slope_q[RATE_W-1:0];
-    assign change[RATE_W]              = slope_q[RATE_W] ^ (transmits_q[k] && !twice);
-    assign change[CREDIT_W-1:RATE_W+1] = {(CREDIT_W - RATE_W - 1) {transmits_q[k] && (twice || !slope_q[RATE_W])}};
+    assign change[RATE_W]              = slope_q[RATE_W] ^ (transmits_q[k] && !owes_q);
+    assign change[CREDIT_W-1:RATE_W+1] = {(CREDIT_W - RATE_W - 1) {transmits_q[k] && (owes_q || !slope_q[RATE_W])}};
     assign next[k]                     = credit_q[k] + change;
 
     assign zero = write || !enable_q[k]

@@ -50,7 +50,7 @@ module pen_credit_extremes
   bits_t              bits_q, stored;
   logic [INDEX_W-1:0] index, seen_index_q;
   bits_t              seen_q, stored_q;
-  logic               seen_low_q, seen_valid_q, seen_read_q, seen_zero_q;
+  logic               seen_valid_q, seen_read_q, seen_zero_q;
   logic               now, clears, takes, above, extreme;
 
   assign sample        = sample_i[PORTS > 1 ? PORT_W'(turn_i) : '0];
@@ -65,7 +65,7 @@ module pen_credit_extremes
   assign takes   = !clears && !zero_q && !(PORTS == 1 && valid_q);
   assign index   = {port_q, low_q, class_q};
   assign above   = seen_q > stored_q;
-  assign extreme = above != seen_low_q && !(seen_read_q && now);
+  assign extreme = above != seen_index_q[$bits(class_t)] && !(seen_read_q && now);
 
   // Each turn has all ports, so while the tables start the port is in eight cycles whichever it has to be.
   always_ff @(posedge clk_i) begin
@@ -78,7 +78,6 @@ module pen_credit_extremes
     end
     zero_q       <= init_busy_i || clears;
     seen_index_q <= index;
-    seen_low_q   <= low_q;
     seen_q       <= bits_q;
     stored_q     <= stored;
     seen_zero_q  <= zero_q;

@@ -330,32 +330,38 @@ module pen_egress_port
   end
 
   // The length of one that is sent has just been read.
-  egress_event_t event_q;
-  always_comb begin
-    event_o = event_q;
-    if (event_q.sent) event_o.length = popped_slot - (waits_for_words(PORTS) ? length_t'(lost_bytes(popped_edit)) : '0);
-  end
+  logic    sent_q, expired_q;
+  reason_e reason_q;
+  class_t  told_class_q;
+  cell_t   told_frame_q;
+  assign event_o = '{
+    sent:          sent_q,
+    expired:       expired_q,
+    reason:        reason_q,
+    traffic_class: told_class_q,
+    frame:         told_frame_q,
+    length:        popped_slot - (waits_for_words(PORTS) ? length_t'(lost_bytes(popped_edit)) : '0)
+  };
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      event_q.sent    <= 1'b0;
-      event_q.expired <= 1'b0;
+      sent_q    <= 1'b0;
+      expired_q <= 1'b0;
     end else begin
-      event_q.sent    <= popped.valid && !port_reset_i;
-      event_q.expired <= (popped.valid && port_reset_i) || cut || (expired_valid && expired_ready);
+      sent_q    <= popped.valid && !port_reset_i;
+      expired_q <= (popped.valid && port_reset_i) || cut || (expired_valid && expired_ready);
     end
-    if (cut || (popped.valid && port_reset_i)) event_q.reason <= REASON_PORT_DISABLED;
-    else if (expired_valid) event_q.reason <= expired_reason;
-    else if (popped.valid) event_q.reason <= REASON_NONE;
+    if (cut || (popped.valid && port_reset_i)) reason_q <= REASON_PORT_DISABLED;
+    else if (expired_valid) reason_q <= expired_reason;
+    else if (popped.valid) reason_q <= REASON_NONE;
     if (cut || popped.valid || expired_valid) begin
-      event_q.traffic_class <= told.traffic_class;
-      event_q.frame         <= told.frame;
-      event_q.length        <= told.length;
+      told_class_q <= told.traffic_class;
+      told_frame_q <= told.frame;
     end
   end
 
-  assign idle_o = queue_idle && reader_idle && mac_ready && credit_idle && !stamp_valid_i && !event_q.sent
-                  && !event_q.expired;
+  assign idle_o = queue_idle && reader_idle && mac_ready && credit_idle && !stamp_valid_i && !sent_q
+                  && !expired_q;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
