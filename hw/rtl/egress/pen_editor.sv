@@ -43,7 +43,7 @@ module pen_editor
   input  logic       data_valid_i,
   input  logic [7:0] data_i,
   output logic       data_ready_o,
-  output logic [3:0] skip_o,        // with data_ready_o: so many bytes behind this one are left out
+  output logic [3:0] skip_o,        // with data_ready_o: so many bytes behind the next one are left out
   // The frame as it goes
   output logic       data_valid_o,
   output logic [7:0] data_o,
@@ -82,7 +82,7 @@ module pen_editor
     logic       in_padding;
     logic       in_fcs;
     logic       has_old_fcs;
-    logic       ends_begin;         // what is left out stands behind it
+    logic       leads_end;          // what is left out stands behind the byte that follows it
   } byte_t;
   localparam byte_t FIRST = '{takes: 1'b1, is_begin: 1'b1, is_inverted: 1'b1, has_old_fcs: 1'b1, default: '0};
   byte_t       now_q, next;
@@ -135,7 +135,7 @@ module pen_editor
     next.has_old_fcs   = left_i > length_t'(pad_i);
     next.is_begin      = ahead < 6'd12 || (is_tag && sends_tag) || is_r_tag;
     next.is_inverted   = ahead < 6'd4;
-    next.ends_begin    = ahead == (keeps_tag ? 6'd15 : 6'd11);
+    next.leads_end     = ahead == (keeps_tag ? 6'd14 : 6'd10);
     next.takes         = !(tag == TAG_INSERT && is_tag) && !is_r_tag && (next.has_old_fcs || !(next.in_fcs || next.in_padding));
     next.is_own        = (tag inside {TAG_INSERT, TAG_REWRITE} && is_tag) || is_r_tag || next.in_padding;
     next.own           = tag_byte(ahead[1:0], new_tci);
@@ -192,7 +192,7 @@ module pen_editor
 
   always_comb begin
     skip_o = '0;
-    if (now_q.ends_begin) begin
+    if (now_q.leads_end) begin
       unique case ({tag == TAG_REMOVE, r_tag == R_TAG_REMOVE})
         2'b00: skip_o = '0;
         2'b01: skip_o = 4'd6;
@@ -365,7 +365,8 @@ module pen_editor
     if (f_past_q && !start_i) begin
       // 1.
       if (f_is_sent) begin
-        assert (skip_o == (f_sent_q == f_head - 11'd1 ? f_left_out : '0));
+        assert (skip_o == (f_sent_q == f_head - 11'd2 ? f_left_out : '0));
+        if (f_sent_q == f_head - 11'd2) assert (data_ready_o);
         if (f_sent_q >= 11'd12 && f_sent_q < 11'd16 && tag inside {TAG_INSERT, TAG_REWRITE})
           assert (data_o == f_tag[f_sent_q[1:0]] && data_ready_o == (tag == TAG_REWRITE));
         else if (r_tag == R_TAG_INSERT && f_sent_q >= f_r_tag_at && f_sent_q < f_r_tag_at + 11'd6)
@@ -400,7 +401,7 @@ module pen_editor
       assert (now_q.is_inverted == (f_sent_q < 11'd4));
       assert (now_q.is_begin == (f_sent_q < 11'd12 || (sends_tag && f_sent_q < 11'd16)
                                  || (r_tag == R_TAG_INSERT && f_sent_q >= f_r_tag_at && f_sent_q < f_r_tag_at + 11'd6)));
-      assert (now_q.ends_begin == (f_sent_q == f_head - 11'd1));
+      assert (now_q.leads_end == (f_sent_q == f_head - 11'd2));
       assert (is_counted_q == (f_sent_q == '0 || f_to_send_q < 11'd4));
       if (f_sent_q > f_counted) assert (came_q == '0);
       assert (corrected_q == (label_i.correction.is_due && f_sent_q > f_correction_at));

@@ -12,6 +12,9 @@
 // eight cycles that its bytes take, and the first one is there in time for the delimiter's end in the worst turn.
 // The next frame is granted so early that its start follows the gap without delay.
 //
+// The byte that is offered stands in a register. With more than 4 ports the first byte of a word goes there from the store,
+// as it is due in the cycle after; it is never later bytes that are due so soon.
+//
 // A frame that loses a tag has its bytes behind that sooner. With more than 4 ports they are not there sooner, and the
 // frame starts later by as many cycles as it becomes shorter; the next grant too.
 module pen_egress_reader
@@ -42,7 +45,7 @@ module pen_egress_reader
   output logic [7:0]  data_o,
   input  logic        data_ready_i,
   input  logic        stall_i,          // the transmitter is held up: the next frame comes as much later
-  input  logic [3:0]  skip_i,           // with data_ready_i: so many bytes behind this one are left out
+  input  logic [3:0]  skip_i,           // with data_ready_i: so many bytes behind the next one are left out
   output logic        idle_o
 );
   localparam int unsigned CELL_W = $clog2(CELLS);
@@ -67,14 +70,18 @@ module pen_egress_reader
   logic              first_q;                          // the first cycle after the grant
   logic              read, last;
   word_t             received_q;                       // words, in all, modulo 16
-  logic [6:0]        byte_q;                           // consumed bytes, modulo 16 words
   logic              receive;
   logic [2:0]        held;                             // words read and not yet consumed
-  logic [63:0]       word;
+
+  // Bytes on their way out
+  logic [6:0]        next_q;                           // the byte behind the one offered, modulo 16 words
+  word_t             word_now_q;                       // of the byte offered
+  logic [63:0]       word;                             // of the byte behind it
+  logic              has_word, has_first, take;
 
   assign words      = frame_q.length[10:3] - {7'b0, frame_q.length[2:0] == '0};
   assign last       = !first_q && !start_q && words_q == words;
-  assign held       = 3'(word_q - byte_q[6:3]);
+  assign held       = 3'(word_q - word_now_q);
   assign read       = has_turn_i && reading_q && held != 3'(BUFFER);
   assign receive    = store_data_i.valid && store_data_i.port == port_t'(PORT);
 
@@ -86,12 +93,14 @@ module pen_egress_reader
     .write_i     (receive),
     .write_addr_i(received_q[1:0]),
     .write_data_i(store_data_i.data),
-    .read_addr_i (byte_q[4:3]),
+    .read_addr_i (next_q[4:3]),
     .read_data_o (word)
   );
 
-  assign data_valid_o = received_q != byte_q[6:3];
-  assign data_o       = word[8*byte_q[2:0]+:8];
+  assign has_word  = received_q != next_q[6:3];
+  assign has_first = receive && next_q[2:0] == '0;
+  assign take      = (data_ready_i || !data_valid_o) && (has_word || has_first);
+
   assign label_o      = label_q;
   assign edit_o       = edit_q;
 
@@ -156,10 +165,12 @@ module pen_egress_reader
 
     // Up to the grant, which comes late: all of the frame before has been sent.
     if (free_q) begin
-      word_q     <= '0;
-      words_q    <= '0;
-      received_q <= '0;
-      byte_q     <= '0;
+      word_q       <= '0;
+      words_q      <= '0;
+      received_q   <= '0;
+      next_q       <= '0;
+      word_now_q   <= '0;
+      data_valid_o <= 1'b0;
     end else begin
       if (read) begin
         word_q  <= word_q + 1'b1;
@@ -170,14 +181,22 @@ module pen_egress_reader
         received_q <= received_q + 1'b1;
         if (received_q == '0) next_cell_q <= store_data_i.next_cell[CELL_W-1:0];
       end
-      if (data_ready_i) byte_q <= byte_q + 7'd1 + 7'(skip_i);
+      if (take) next_q <= next_q + 7'd1 + (data_ready_i ? 7'(skip_i) : '0);
+      if (data_ready_i) word_now_q <= next_q[6:3];
+      if (take || data_ready_i) data_valid_o <= take;
     end
+    if (data_ready_i || !data_valid_o) data_o <= has_word ? word[8*next_q[2:0]+:8] : store_data_i.data[7:0];
   end
 
   assign idle_o = free_q && !release_q;
 
 `ifndef SYNTHESIS
-  always_ff @(posedge clk_i) if (!rst_i) assert (!data_ready_i || data_valid_o);
+  always_ff @(posedge clk_i) begin
+    if (!rst_i && !free_q) begin
+      assert (!data_ready_i || data_valid_o);
+      assert (!take || word_t'(received_q - next_q[6:3]) <= word_t'(BUFFER));
+    end
+  end
 `endif
 
   logic unused;

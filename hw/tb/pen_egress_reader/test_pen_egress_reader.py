@@ -179,7 +179,7 @@ class Bench:
                     assert int(dut.label_o.value) == self.label
                 self.taken += now["leaves"][at : at + 1]
                 dut.data_ready_i.value = 1
-                dut.skip_i.value = now["skip"] if at == 11 else 0
+                dut.skip_i.value = now["skip"] if at == 10 else 0
         if grant:
             self.granted.append(frame)
         self.popped.appendleft(frame if grant else None)
