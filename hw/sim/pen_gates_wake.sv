@@ -21,8 +21,8 @@ module pen_gates_wake
 endmodule
 
 bind pen_gates pen_gates_wake u_wake (
-  .idle_i  (stage_q == IDLE),
-  .ready_i (settled_q[1] && !near_q && stage_q == READY && !redo_q),
-  .gate_time_i,
-  .to_end_i(end_q - now)
+  .idle_i     (stage_q == IDLE),
+  .ready_i    (settled_q[1] && !near_q && stage_q == READY && !redo_q),
+  .gate_time_i(gate_time_next_i),
+  .to_end_i   (end_q - gate_time_next_i[GATE_TIME_W-1:0])
 );

@@ -32,23 +32,34 @@ module pen_ptp_clock_leap
     return most < 73'(left_q) ? most[63:0] : left_q;
   endfunction
 
-  // By 3 cycles or more. Stage B has not yet had the part that is in part_q, stage C neither that nor the one in advance_q.
+  // Stage C after so many cycles, 3 or more. It has not yet had the part that is in part_q, nor the one in advance_q.
+  function automatic logic [95:0] stage_c_after(input logic [39:0] cycles);
+    logic [63:0] parts_0;
+    parts_0 = parts(41'(cycles) - 41'd3);
+    return {gate_d, fraction_b_q} + run(cycles) + 96'(advance_q) - 96'(increment_q)
+      + (backward_q ? -96'(parts_0) : 96'(parts_0));
+  endfunction
+
+  function automatic logic [95:0] run(input logic [39:0] cycles);
+    return 96'(cycles - 40'd1) * 96'(increment_q) + (part_backward_q ? -96'(part_q) : 96'(part_q));
+  endfunction
+
+  // By 4 cycles or more, as the time that is shown is that of stage C in the cycle before.
   task automatic leap(input logic [39:0] cycles);
-    logic [63:0] parts_0, parts_1, parts_2, parts_3, ahead;
-    logic [95:0] run, stage_b, stage_c;
+    logic [63:0] parts_1, parts_2, parts_3, ahead, shown;
+    logic [95:0] stage_b, stage_c, previous;
     logic [29:0] ns;
     logic [8:0]  whole;
-    parts_0 = parts(41'(cycles) - 41'd3);
     parts_1 = parts(41'(cycles) - 41'd2);
     parts_2 = parts(41'(cycles) - 41'd1);
     parts_3 = parts(41'(cycles));
-    run     = 96'(cycles - 40'd1) * 96'(increment_q) + (part_backward_q ? -96'(part_q) : 96'(part_q));
-    stage_b = {gate_d + 64'(advance_q[40:32]) + 64'(carry_d), fraction_b_d} + run
+    stage_b = {gate_d + 64'(advance_q[40:32]) + 64'(carry_d), fraction_b_d} + run(cycles)
       + (backward_q ? -96'(parts_1) : 96'(parts_1));
-    stage_c = {gate_d, fraction_b_q} + run + 96'(advance_q) - 96'(increment_q)
-      + (backward_q ? -96'(parts_0) : 96'(parts_0));
+    stage_c  = stage_c_after(cycles);
+    previous = stage_c_after(cycles - 40'd1);
     whole   = 9'(stage_b[95:32] - stage_c[95:32]);
     ahead   = stage_c[95:32] - 64'(LEAD_NS);
+    shown   = previous[95:32] - 64'(LEAD_NS);
     ns      = 30'(ahead % 64'(SECOND_NS));
 
     pen_ptp_clock.left_q          <= left_q - parts_3;
@@ -63,8 +74,12 @@ module pen_ptp_clock_leap
     pen_ptp_clock.ns_q            <= ns;
     pen_ptp_clock.seconds_q       <= 34'(ahead / 64'(SECOND_NS));
     pen_ptp_clock.gate_q          <= stage_c[95:32];
-    pen_ptp_clock.pps_o           <= ns < 30'(PPS_HIGH_NS);
-    pen_ptp_clock.stepped_o       <= 1'b0;
+    pen_ptp_clock.time_o          <= '{
+      seconds: 48'(shown / 64'(SECOND_NS)), ns: 30'(shown % 64'(SECOND_NS)), fraction: previous[31:0]
+    };
+    pen_ptp_clock.pps_o           <= 30'(shown % 64'(SECOND_NS)) < 30'(PPS_HIGH_NS);
+    pen_ptp_clock.slewing_o       <= parts_2 != left_q;
+    pen_ptp_clock.stepped_next_o  <= 1'b0;
   endtask
 
   // Cycles that certainly pass before pps_o has an edge or gate time has come to that: near enough for a clock that is

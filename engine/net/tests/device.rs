@@ -4,6 +4,7 @@
 use penstock_net::bridge::device::{Device, DeviceError, Event, Frame, FrameError, Kind, Sizes, FLAG_DAMAGED};
 use penstock_net::bridge::{BridgeConfig, Tick, NOMINAL_INCREMENT};
 use penstock_net::Reason;
+use penstock_shaper::ptp_clock::COMMAND_CYCLES;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -284,7 +285,7 @@ proptest! {
 /// A command that acts up to the frame's first byte counts, and none that acts later.
 #[test]
 fn the_host_is_told_by_the_clock_as_the_frame_left() {
-    const ACTS: Tick = 2 * PORTS as Tick + 6 + 5 + 40;
+    const ACTS: Tick = 2 * PORTS as Tick + 6 + 5 + COMMAND_CYCLES;
     let mut device = device(true);
     let begin = device.state().cycle + 1_000;
     let bytes = frame(STATION, 64);

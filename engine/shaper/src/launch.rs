@@ -16,7 +16,7 @@ const JUDGED_BEFORE: Tick = 2;
 const LATE_NS: Time = 16;
 /// From the tick in which a frame is taken to that in which it goes, and from one frame of a queue to the next, at the least.
 const TAKEN_TO_RELEASED: Tick = 2;
-const NEXT_RELEASED: Tick = 3;
+const NEXT_RELEASED: Tick = 4;
 
 /// What became of a frame that was offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!([now + 500, now + 501].map(verdict), [Verdict::Taken, Verdict::Beyond]);
     }
 
-    /// The first of a queue goes two ticks after it was taken, and each three after the one before.
+    /// The first of a queue goes two ticks after it was taken, and each four after the one before.
     #[test]
     fn what_is_due_goes_in_its_tick() {
         let clock = PtpClock::new(0, 0);
@@ -285,7 +285,7 @@ mod tests {
         }
         let mut gone = Vec::new();
         run_all(&mut launch, &clock, &mut gone);
-        assert_eq!(gone, [(1_002, 100), (1_005, 150), (1_008, 200)]);
+        assert_eq!(gone, [(1_002, 100), (1_006, 150), (1_010, 200)]);
     }
 
     fn run_all(launch: &mut Launch<u64>, clock: &PtpClock, gone: &mut Vec<(Tick, u64)>) {
@@ -305,7 +305,7 @@ mod tests {
         }
         assert_eq!(launch.next(&clock, 100), 500_000 / 8 - TO_WIRE);
         launch.set_enabled(0);
-        let gone: Vec<_> = [102, 105].map(|at| launch.release(&clock, at).map(|released| released.frame)).into();
+        let gone: Vec<_> = [102, 106].map(|at| launch.release(&clock, at).map(|released| released.frame)).into();
         assert_eq!(gone, [Some(500_000), Some(900_000)]);
         assert_eq!(launch.next(&clock, 200), NEVER);
     }

@@ -16,7 +16,7 @@ const END_OF_INCREMENTS: u64 = 1 << 40;
 pub const TIME_END_NS: Time = 1 << 63;
 pub const NS_PER_S: u64 = 1_000_000_000;
 /// From the cycle in which the unit takes a command to the one in which it acts.
-pub const COMMAND_CYCLES: Time = 40;
+pub const COMMAND_CYCLES: Time = 41;
 /// A step is judged by the time so many cycles before it acts.
 const STEP_JUDGED_CYCLES: Time = 6;
 /// The largest step, in seconds.

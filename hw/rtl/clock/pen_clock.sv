@@ -33,8 +33,8 @@ module pen_clock
   output logic                  pps_o,
   // Gates
   output ptp_time_t             time_o,
-  output logic [63:0]           gate_time_o,
-  output logic                  stepped_o,
+  output logic [63:0]           gate_time_next_o,  // in the next cycle, as the following
+  output logic                  stepped_next_o,
   output logic                  idle_o           // no command is under way
 );
   // Words of the block.
@@ -150,8 +150,8 @@ module pen_clock
     .slewing_o      (slewing),
     .increment_o    (increment),
     .time_o         (now),
-    .gate_time_o,
-    .stepped_o,
+    .gate_time_next_o,
+    .stepped_next_o,
     .pps_o,
     .idle_o         (clock_idle)
   );

@@ -3,7 +3,7 @@
 //
 // In each cycle the time T advances by the increment and by a part of a slew, if one is running. The gate time leads
 // it by whole nanoseconds, as what is decided on it acts some cycles later. A command is taken in cycle c and acts in
-// cycle e = c + 40, as a whole:
+// cycle e = c + 41, as a whole:
 //
 //     cycle             c        ..   e-1        e            e+1
 //     command_valid_i   1             1          1
@@ -11,11 +11,13 @@
 //     set                                        T = value    T = value + increment
 //     step                            T          T + increment + offset
 //     slew, increment                            T            T + new increment + first part
-//     stepped_o                                  set or step
+//     stepped_next_o                  set or step
+//
+// Gate time goes out a cycle early, as it has a long way to units that have it in a register first.
 //
 // Set and step end a slew. A command that is refused changes nothing but error_o. Each stage below has one addition:
 //
-//     stage A: increment and part of the slew ─► stage B: fraction, nanoseconds ─► stage C: seconds, gate time
+//     stage A: increment and part of the slew ─► stage B: fraction, nanoseconds ─► stage C: seconds, gate time ─► T
 //
 // The nanoseconds of stage B may be a second too high; stage C, and stage B itself in the next cycle, take it off.
 module pen_ptp_clock
@@ -34,8 +36,8 @@ module pen_ptp_clock
   output logic         slewing_o,
   output logic [39:0]  increment_o,       // nanoseconds per cycle, 32 bits of fraction
   output ptp_time_t    time_o,
-  output logic [63:0]  gate_time_o,       // nanoseconds, LEAD_CYCLES ahead
-  output logic         stepped_o,         // gate_time_o is the first one after a set or a step
+  output logic [63:0]  gate_time_next_o,  // in the next cycle: nanoseconds, LEAD_CYCLES ahead
+  output logic         stepped_next_o,    // that is the first one after a set or a step
   output logic         pps_o,
   output logic         idle_o             // no command is under way
 );
@@ -61,8 +63,8 @@ module pen_ptp_clock
   localparam logic [5:0] LOAD_SLEW = 6'd36;
   localparam logic [5:0] LOAD_INCREMENT = 6'd37;
   localparam logic [5:0] ACT_B = 6'd38;
-  localparam logic [5:0] ACT_C = 6'd39;
-  localparam logic [5:0] ANSWER = 6'd40;
+  localparam logic [5:0] ACT_T = 6'd40;
+  localparam logic [5:0] ANSWER = 6'd41;
 
   logic [5:0]           count_q;                // zero: no command under way
   logic                 is_set_q, is_step_q, is_slew_q, is_increment_q, moves;  // as the command said a cycle before
@@ -108,7 +110,7 @@ module pen_ptp_clock
     end else begin
       if (count_q == ANSWER) count_q <= '0;
       else if (count_q != '0 || command_valid_i) count_q <= count_q + 1'b1;
-      if (count_q == ACT_C) error_q <= beyond && wrong_q == PTP_ERROR_NONE ? PTP_ERROR_BEYOND : wrong_q;
+      if (count_q == ACT_T) error_q <= beyond && wrong_q == PTP_ERROR_NONE ? PTP_ERROR_BEYOND : wrong_q;
     end
   end
 
@@ -228,16 +230,18 @@ module pen_ptp_clock
       left_q          <= '0;
       part_q          <= '0;
       part_backward_q <= 1'b0;
-      ns_b_q          <= 31'(CYCLE_NS);                      // a cycle ahead of stage C
+      ns_b_q          <= 31'(2 * CYCLE_NS);                  // a cycle ahead of stage C, as that is of T
       whole_b_q       <= 9'(CYCLE_NS);
       carry_b_q       <= 1'b0;
       fraction_b_q    <= '0;
       fraction_q      <= '0;
-      ns_q            <= '0;
+      ns_q            <= 30'(CYCLE_NS);
       seconds_q       <= '0;
-      gate_q          <= 64'(LEAD_NS);
+      gate_q          <= 64'(LEAD_NS + CYCLE_NS);
+      stepped_next_o  <= 1'b0;
+      time_o          <= '0;
       pps_o           <= 1'b0;
-      stepped_o       <= 1'b0;
+      slewing_o       <= 1'b0;
     end else begin
       left_q          <= left_less[63] ? '0 : left_less;
       part_q          <= part;
@@ -258,18 +262,18 @@ module pen_ptp_clock
       ns_q            <= ns_d;
       seconds_q       <= seconds_d;
       gate_q          <= gate_d;
-      pps_o           <= ns_d < 30'(PPS_HIGH_NS);
-      stepped_o       <= act_c_q;
+      stepped_next_o  <= act_c_q;
+      time_o          <= '{seconds: 48'(seconds_q), ns: ns_q, fraction: fraction_q};
+      pps_o           <= ns_q < 30'(PPS_HIGH_NS);
+      slewing_o       <= left_q != '0;
     end
   end
 
   logic unused;
   assign unused = &{1'b0, unused_advance, unused_ns, unused_seconds, unused_gate};
 
-  assign slewing_o   = left_q != '0;
-  assign increment_o = increment_q;
-  assign time_o      = '{seconds: 48'(seconds_q), ns: ns_q, fraction: fraction_q};
-  assign gate_time_o = gate_q;
+  assign increment_o      = increment_q;
+  assign gate_time_next_o = gate_q;
 
 `ifdef FORMAL
   // Contract: 1. the nanoseconds stay below a second; 2. in each cycle gate time, nanoseconds and
@@ -327,7 +331,7 @@ module pen_ptp_clock
       // Commands step by step.
       assert (count_q <= ANSWER);
       assert (act_b_q == (count_q == ACT_B && f_moves) && zero_b_q == (act_b_q && is_set_q));
-      assert (act_c_q == (count_q == ACT_C && f_moves) && zero_c_q == (act_c_q && is_set_q));
+      assert (act_c_q == (count_q == ACT_B + 6'd1 && f_moves) && zero_c_q == (act_c_q && is_set_q));
       assert (multiply_q == (count_q >= MULTIPLY && count_q < ADD_NS) && add_ns_q == (count_q == ADD_NS));
       assert (take_lead_q == (count_q == TAKE_LEAD && is_step_q) && add_gate_q == (count_q == CHECK && is_step_q));
       assert (add_lead_q == (count_q == ADD_LEAD));
@@ -360,7 +364,7 @@ module pen_ptp_clock
       if ($past(command_valid_i && !command_ready_o)) begin
         assume (command_valid_i && command_i == $past(command_i) && command_data_i == $past(command_data_i));
       end
-      if (!$past(act_c_q)) assert (!stepped_o);
+      if (!$past(act_c_q)) assert (!stepped_next_o);
       cover (count_q == ANSWER && is_increment_q && error_q == PTP_ERROR_NONE);
     end
   end

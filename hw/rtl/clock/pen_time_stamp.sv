@@ -187,11 +187,10 @@ module pen_time_stamp
   // ---- In turn: cycle 0 -------------------------------------------------------------------------------------------
   source_t        source_q, source_next;
   stamp_request_t chosen;
-  logic           join_queue, full_q;
+  logic           joins_q, full_q, was_full_q;
   place_t [SOURCES-1:0] write_q, read_q;
 
   assign chosen     = request[source_q];
-  assign join_queue = chosen.good && !chosen.found;
   assign source_next = source_q == source_t'(SOURCES - 1) ? '0 : source_q + 1'b1;
 
   always_comb begin
@@ -255,14 +254,17 @@ module pen_time_stamp
       if (take_source_i < 5'(SOURCES) && waiting_o[take_source]) read_q[take_source] <= read_q[take_source] + 1'b1;
     end
     if (clear_lost_i) lost_o <= '0;
-    if (join_queue) begin
-      if (full_q) lost_o[source_q] <= 1'b1;
-      else write_q[source_q] <= write_q[source_q] + 1'b1;
+    joins_q    <= chosen.good && !chosen.found;
+    was_full_q <= full_q;
+    if (joins_q) begin
+      if (was_full_q) lost_o[record_source_q] <= 1'b1;
+      else write_q[record_source_q] <= write_q[record_source_q] + 1'b1;
     end
     if (edge_lost) lost_o[2*PORTS] <= 1'b1;
     if (rst_i) begin
       source_q      <= '0;
       full_q        <= 1'b0;
+      joins_q       <= 1'b0;
       record_q      <= 1'b0;
       taken_valid_q <= 1'b0;
       lost_o        <= '0;

@@ -159,7 +159,7 @@ module pen_credit
 
   assign low        = ended_q[2];
   assign due        = selected_i || late_q;
-  assign high       = due && !low && (!valid_q || sample_ready_i);
+  assign high       = due && !low && !valid_q;  // what is taken in this cycle comes late
   assign reads      = read_i && !low && !due && !valid_q;
   assign look_class = low ? low_class_q : due ? sending_class : read_class_i;
 
@@ -273,8 +273,8 @@ module pen_credit
       // What makes it hold.
       assert (!valid_q || kind_q inside {CREDIT_LOW, CREDIT_HIGH, CREDIT_READ});
       assert (f_waited_q <= F_WAIT && (valid_q || f_waited_q == '0));
-      assert (!late_q || (valid_q && 4'(f_waited_q) >= f_begun_q));
-      assert (!(valid_q && kind_q == CREDIT_HIGH) || f_begun_q <= 4'(f_waited_q) + 4'(F_WAIT) + 4'd1);
+      assert (!late_q || (valid_q ? 4'(f_waited_q) >= f_begun_q : f_begun_q <= 4'(F_WAIT) + 4'd1));
+      assert (!(valid_q && kind_q == CREDIT_HIGH) || f_begun_q <= 4'(f_waited_q) + 4'(F_WAIT) + 4'd2);
       assert (!(valid_q && kind_q == CREDIT_LOW) || f_ended_q <= 4'(f_waited_q));
       assert (!sending_q || 11'(f_begun_q) + f_count >= 11'(F_SHORTEST) + 11'd5 || f_begun_q == '1);
       assert (!ended_q[1] || (f_begun_q >= 4'd10 && !sending_q && !selected_i));

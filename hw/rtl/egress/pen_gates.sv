@@ -3,14 +3,14 @@
 //
 // An entry holds from the first cycle in which gate time has reached its start. Its successor is fetched meanwhile:
 //
-//   cycle        | n          | n+1      | n+2  | n+3     | n+4    | n+5                 shortest entry: 7 cycles
-//   gate_time_i  | >= end_q   |
-//   event        | valid      |
-//   stage_q      | READY      | COMPARE  | READ | CAPTURE | ADD    | READY
-//   end_q, ...   |            | of the new entry
-//   *_next_o     |            |          | of the new entry: for cycle n+3
+//   cycle            | n-1      | n        | n+1      | n+2  | n+3     | n+4    | n+5         shortest entry: 7 cycles
+//   gate_time_next_i | >= end_q |
+//   event            |          | valid    |
+//   stage_q          | READY    | READY    | COMPARE  | READ | CAPTURE | ADD    | READY
+//   end_q, ...       |          |          | of the new entry
+//   *_next_o         |          |          |          | of the new entry: for cycle n+3
 //
-// So that gate states are right in cycle n for gate time G(n), `gate_time_i` in cycle n is G(n+3).
+// So that gate states are right in cycle n for gate time G(n), `gate_time_next_i` in cycle n is G(n+4).
 //
 // The memory has two lists in turn and beside them a copy of the last cycle before a change, cut or prolonged to the
 // time of the change. Nothing but its start is told: from then on its entries go before those of the list.
@@ -25,8 +25,8 @@ module pen_gates
 ) (
   input  logic          clk_i,
   input  logic          rst_i,
-  input  time_ns_t      gate_time_i,         // 7 to 9 ns more in each cycle, but where time is stepped or leaps
-  input  logic          stepped_i,           // the clock was set: gate_time_i does not follow from the one before
+  input  time_ns_t      gate_time_next_i,    // 7 to 9 ns more in each cycle, but where time is stepped or leaps
+  input  logic          stepped_next_i,      // the clock was set: that does not follow from the one before
   input  gate_config_t  config_i,
   input  logic          enable_i,            // GateEnabled; else all gates are open
   input  logic [7:0]    initial_states_i,    // before the first list begins
@@ -77,26 +77,31 @@ module pen_gates
   gate_entry_t read_entry, entry_q;
 
   // The change ahead.
-  logic        armed_q, short_q, redo_q, at_last_q, past_last_q;
+  logic        armed_q, short_q, redo_q;
+  logic        at_last, past_last, at_last_q, past_last_q, cut_off_q, next_cut_off_q;  // see below
   gate_time_t  last_start_q;
 
   logic        mine, hold, event_now, calm;
-  logic [15:0] late, now_q;
-  gate_time_t  now, distance_q, past;
+  logic [15:0] late, before_q;
+  gate_time_t  now_q, distance_q, to_last;
   logic [1:0]  settled_q;
+  logic        stepped_q, arrived_q;
 
-  assign now     = gate_time_i[GATE_TIME_W-1:0];
   assign mine    = config_i.port == port_t'(PORT);
   assign hold    = mine && config_i.command inside {GATE_COMMAND_HOLD, GATE_COMMAND_HOLD_NEW};
 
   // --- the end of the entry ----------------------------------------------------------------------------------------
   // 16 bits decide when it is near. Whether it is, takes three cycles to find out, or is known from the interval.
-  assign late      = gate_time_i[15:0] - end_q[15:0];
-  assign event_now = near_q && !late[15] && stage_q == READY && !stepped_i;
+  // What is read of a new end, a cycle late, is not asked for before READY.
+  assign late      = gate_time_next_i[15:0] - end_q[15:0];
+  assign event_now = near_q && arrived_q && stage_q == READY && !stepped_q;
 
   always_ff @(posedge clk_i) begin
-    now_q      <= gate_time_i[15:0];
-    distance_q <= end_q - now;
+    now_q      <= gate_time_next_i[GATE_TIME_W-1:0];
+    stepped_q  <= stepped_next_i;
+    arrived_q  <= !late[15];
+    before_q   <= now_q[15:0];
+    distance_q <= end_q - now_q;
     settled_q  <= {settled_q[0], 1'b1};
     if (settled_q[1] && (distance_q[GATE_TIME_W-1] || distance_q[GATE_TIME_W-2:15] == '0)) near_q <= 1'b1;
     if (event_now || stage_q == AGAIN_LOAD) begin
@@ -104,7 +109,7 @@ module pen_gates
       near_q    <= next_near_q || (near_q && stage_q == AGAIN_LOAD && !next_last);
       settled_q <= '0;
     end
-    if (stepped_i || rst_i || !end_valid_q || hold) begin
+    if (stepped_q || rst_i || !end_valid_q || hold) begin
       near_q    <= 1'b0;
       settled_q <= '0;
     end
@@ -117,12 +122,16 @@ module pen_gates
   logic [1:0]  follow_bank;
   logic        follow_change;
 
-  assign past = end_q - last_start_q;
+  // The last cycle starts so much after the end of the entry, less one. In READY that of the next entry is looked at, and
+  // what is known of this one stays: a change that comes then looks once more, see redo_q.
+  assign to_last   = last_start_q + ~(stage_q == READY ? next_end_q : end_q);
+  assign at_last   = armed_q && at_last_q;
+  assign past_last = armed_q && past_last_q;
 
   always_comb begin
     follow_change = hold_new_q || (in_last_q && last_q);
     if (follow_change) follow_bank = {1'b0, !list_q};
-    else if (in_last_q || (armed_q && (past_last_q || (at_last_q && last_q)))) follow_bank = GATE_BANK_LAST_CYCLE;
+    else if (in_last_q || past_last || (at_last && last_q)) follow_bank = GATE_BANK_LAST_CYCLE;
     else follow_bank = {1'b0, list_q};
   end
 
@@ -201,8 +210,15 @@ module pen_gates
   assign sum         = (stage_q == AGAIN_ADD ? start_q : end_q) + gate_time_t'(interval_ns);
 
   always_ff @(posedge clk_i) begin
-    at_last_q   <= armed_q && past == '0;
-    past_last_q <= armed_q && past != '0 && !past[GATE_TIME_W-1];
+    next_cut_off_q <= to_last == '1 || to_last[GATE_TIME_W-1:15] == '0;
+    if (stage_q != READY) begin
+      at_last_q   <= to_last == '1;
+      past_last_q <= to_last != '1 && to_last[GATE_TIME_W-1];
+      cut_off_q   <= to_last == '1 || to_last[GATE_TIME_W-1:15] == '0;
+    end else if (event_now) cut_off_q <= next_cut_off_q;
+    if (mine && config_i.command inside {GATE_COMMAND_CHANGE, GATE_COMMAND_CANCEL}) begin
+      {at_last_q, past_last_q, cut_off_q} <= '0;
+    end
     if (stage_q inside {CAPTURE, AGAIN_CAPTURE, HOLD_CAPTURE}) entry_q <= read_entry;
     if (stage_q inside {READ, AGAIN_READ}) {next_bank_q, next_index_q} <= read_addr;
     if (stage_q == READ) next_change_q <= follow_change;
@@ -235,7 +251,7 @@ module pen_gates
         end else if (redo_q && calm) begin
           stage_q <= COMPARE;
           redo_q  <= 1'b0;
-        end else if (armed_q && past_last_q && !in_last_q && !hold_new_q && calm && !redo_q) begin
+        end else if (past_last && !in_last_q && !hold_new_q && calm && !redo_q) begin
           stage_q <= AGAIN_READ;
         end
       end
@@ -294,7 +310,7 @@ module pen_gates
         default: ;
       endcase
     end
-    if (stepped_i || rst_i) begin
+    if (stepped_q || rst_i) begin
       stage_q     <= IDLE;
       end_valid_q <= 1'b0;
       armed_q     <= 1'b0;
@@ -313,12 +329,12 @@ module pen_gates
   end
 
   // A change that is near cannot be taken back, as what follows it may have been promised to a frame.
-  assign locked_o = in_last_q || (hold_new_q && (run_q || near_q)) || past_last_q || (at_last_q && near_q);
+  assign locked_o = in_last_q || (hold_new_q && (run_q || near_q)) || past_last || (at_last && near_q);
 
   // What the list says about the time after a short last cycle is not what will be: near it, nothing is promised beyond
   // the end of an entry.
   logic is_cut_off;
-  assign is_cut_off = armed_q && short_q && !in_last_q && (past == '0 || past[GATE_TIME_W-1:15] == '1);
+  assign is_cut_off = armed_q && short_q && !in_last_q && cut_off_q;
 
   // --- for selection -----------------------------------------------------------------------------------------------
   always_ff @(posedge clk_i) begin
@@ -329,15 +345,15 @@ module pen_gates
       open_o      <= '1;
     end
     guard_next_o        <= enable_i && near_q && !rst_i;
-    remaining_next_ns_o <= end_q[15:0] - now_q;
+    remaining_next_ns_o <= end_q[15:0] - before_q;
     after_next_ns_o     <= is_cut_off ? '0 : after_q;
   end
 
 `ifndef SYNTHESIS
 `ifndef FORMAL
   always_ff @(posedge clk_i) begin
-    if (!rst_i && !stepped_i && near_q) begin
-      assert (late[15] || stage_q == READY)
+    if (!rst_i && !stepped_q && near_q) begin
+      assert (!arrived_q || stage_q inside {COMPARE, READY})
       else $error("pen_gates: an entry ends before its successor is known");
     end
   end
@@ -345,7 +361,7 @@ module pen_gates
 `endif
 
   logic unused;
-  assign unused = &{1'b0, gate_time_i, config_i.index, late};
+  assign unused = &{1'b0, gate_time_next_i, config_i.index, late};
 
 `ifdef FORMAL
   // Contract, for a list of any entries that are not changed while they are in use: 1. the windows beyond the entry and
@@ -357,15 +373,18 @@ module pen_gates
 
   logic             f_past_q = 1'b0;
   logic             f_follows_q;          // the entry that holds was read from the memory
-  gate_time_t       f_now_q, f_left, f_command_left, f_again_left;
+  gate_time_t       f_time_next, f_now_q, f_left, f_command_left, f_again_left;
+  logic [15:0]      f_late;
   addr_t            f_active, f_next;
   logic [1:0]       f_bank;
   logic [7:0]       f_states_q;           // what f_word has said of the entry that holds
   logic             f_said_q;
 
+  assign f_time_next    = gate_time_next_i[GATE_TIME_W-1:0];
+  assign f_late         = now_q[15:0] - end_q[15:0];
   assign f_left         = end_q - f_now_q;  // at the end of the cycle before
-  assign f_command_left = config_i.time_ns - now;
-  assign f_again_left   = start_q + gate_time_t'(interval_ns) - now;
+  assign f_command_left = config_i.time_ns - now_q;
+  assign f_again_left   = start_q + gate_time_t'(interval_ns) - now_q;
   assign f_bank         = in_last_q ? GATE_BANK_LAST_CYCLE : {1'b0, list_q};
   assign f_active       = address(f_bank, index_q);
   assign f_next         = address(next_bank_q, next_index_q);
@@ -379,20 +398,20 @@ module pen_gates
 
   always_ff @(posedge clk_i) begin
     f_past_q <= 1'b1;
-    f_now_q  <= now;
+    f_now_q  <= now_q;
     if (event_now) begin
       f_said_q <= f_follows_q && f_active == f_addr;
       for (int unsigned k = 0; k < CLASSES; k++) f_states_q[k] <= f_word.after_ns[k] != '0;
     end
     if (!f_past_q) f_said_q <= 1'b0;
     if (event_now) f_follows_q <= 1'b1;
-    if (hold || stepped_i || rst_i) f_follows_q <= 1'b0;
+    if (hold || stepped_q || rst_i) f_follows_q <= 1'b0;
   end
 
   // What pen_gate_config and the clock keep to.
   always_comb begin
     assume (rst_i == !f_past_q);
-    if (f_past_q && !stepped_i) assume (now - f_now_q >= 7 && now - f_now_q <= 9);
+    if (!stepped_next_i) assume (f_time_next - now_q >= 7 && f_time_next - now_q <= 9);
     assume (!(config_i.write && mine) || config_i.index < 10'(config_i.bank == GATE_BANK_WINDOWS ? 4 : ENTRIES));
     if (config_i.write && mine) begin
       assume (config_i.bank != f_bank && config_i.bank != next_bank_q && config_i.bank != follow_bank);
@@ -410,7 +429,7 @@ module pen_gates
     if (hold) assume (f_command_left >= gate_time_t'(1024) && f_command_left < F_FAR);
     // Only what is held is told when to go on, and a last cycle does not begin before that.
     if (hold) assume (!f_follows_q);
-    if (!f_follows_q) assume (!past_last_q);
+    if (!f_follows_q) assume (!past_last);
     if (config_i.command == GATE_COMMAND_CANCEL && mine && hold_new_q) assume (!run_q);
   end
 
@@ -427,6 +446,8 @@ module pen_gates
       if (end_valid_q) assert (f_left != '0 && !f_left[GATE_TIME_W-1]);
 
       // What holds in between, so that the proof goes by induction.
+      if (!stepped_q) assert (now_q - f_now_q >= 7 && now_q - f_now_q <= 9);
+      if (near_q && stage_q inside {READ, CAPTURE, ADD, READY}) assert (arrived_q == !f_late[15]);
       assert (stage_q <= HOLD_LOAD && (end_valid_q || stage_q == IDLE) && (!end_valid_q || stage_q != IDLE));
       if (f_follows_q) begin
         assert (end_valid_q && run_q && end_q - start_q < gate_time_t'(64'd1 << 33));

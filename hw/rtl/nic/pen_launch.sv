@@ -9,7 +9,7 @@
 //
 // Each queue has the slots of its frames in the order of their times, of equal times in that of their coming, and the first
 // time in a register, which is compared in every cycle. One frame is released in a cycle, of the highest queue first. The
-// next one of its queue follows three cycles later or more; the line is not free that soon.
+// next one of its queue follows four cycles later or more; the line is not free that soon.
 //
 // A frame whose launch time has passed is late: it is refused or goes at once. So is one refused whose time is too far
 // ahead, as it would keep a slot for so long. A queue whose launch times are switched off gives what it has at once.
@@ -75,33 +75,22 @@ module pen_launch
   logic [64:0]                   ahead, ahead_q;
   slot_t  [QUEUES-1:0][SLOTS-1:0] order_q;      // the first one in 0
   count_t [QUEUES-1:0]           count_q;
-  logic   [QUEUES-1:0]           head_valid_q, load_q, due_q, near_q;
+  logic   [QUEUES-1:0]           head_valid_q, loaded_q, due_q, near_q;
   logic   [QUEUES-1:0][63:0]     head_q;
   logic   [QUEUES-1:0][SLOTS-1:0] timed_q;      // released for their time, and not yet sent
   frame_t                        released;      // on time
   frame_t [SENT_CYCLES-1:0]      released_q;    // the one of that many cycles ago, and one more
-  logic                          load, hit, late_q, beyond_q, insert;
-  queue_t                        load_queue;
-  logic [63:0]                   read_time, read_time_q, next_head;
+  logic                          load_q, hit, late_q, beyond_q, insert;
+  queue_t                        load_queue_q;  // the first time of that queue is read
+  logic [63:0]                   read_time, read_time_q;
 
   // ---- What is held --------------------------------------------------------------------------------------------------
-  always_comb begin
-    load       = 1'b0;
-    load_queue = '0;
-    for (int unsigned k = 0; k < QUEUES; k++) begin
-      if (load_q[k]) begin
-        load       = 1'b1;
-        load_queue = queue_t'(k);
-      end
-    end
-  end
-
   pen_lutram_1r1w #(.WIDTH(64), .DEPTH(PLACES * SLOTS)) u_times (
     .clk_i,
     .write_i     (insert),
     .write_addr_i({offer_queue_i, offer_slot_i}),
     .write_data_i(launch_q),
-    .read_addr_i (load ? {load_queue, order_q[load_queue][0]} : {offer_queue_i, order_q[offer_queue_i][at_q[SLOT_W-1:0]]}),
+    .read_addr_i (load_q ? {load_queue_q, order_q[load_queue_q][0]} : {offer_queue_i, order_q[offer_queue_i][at_q[SLOT_W-1:0]]}),
     .read_data_o (read_time)
   );
   pen_lutram_1r1w #(.WIDTH($bits(length_t)), .DEPTH(PLACES * SLOTS)) u_lengths (
@@ -115,7 +104,7 @@ module pen_launch
 
   // ---- Coming --------------------------------------------------------------------------------------------------------
   assign hit       = (due_q & of_queue_q) != '0;  // places change before or with the next cycles
-  assign answer_o  = state_q == INSERT && !hit && !load;
+  assign answer_o  = state_q == INSERT && !hit && !load_q;
   assign beyond_o  = answer_o && beyond_q;
   assign dropped_o = answer_o && late_q && drops_q && !beyond_q;
   assign taken_o   = answer_o && !beyond_o && !dropped_o;
@@ -129,7 +118,7 @@ module pen_launch
         launch_q <= offer_time_i < 64'(LEAD_NS) ? '0 : offer_time_i - 64'(LEAD_NS);
         if (offer_i) state_q <= PLACE;
       end
-      PLACE: if (!load) state_q <= SUBTRACT;
+      PLACE: if (!load_q) state_q <= SUBTRACT;
       SUBTRACT: state_q <= COMPARE;
       COMPARE: begin
         at_q    <= at_q + 1'b1;
@@ -140,7 +129,7 @@ module pen_launch
         end
       end
       JUDGE: state_q <= INSERT;
-      INSERT: if (!load) state_q <= IDLE;
+      INSERT: if (!load_q) state_q <= IDLE;
       default: state_q <= IDLE;
     endcase
     for (int unsigned i = 0; i < SLOTS; i++) begin
@@ -167,7 +156,11 @@ module pen_launch
     release_slot_o = order_q[release_queue_o][0];
   end
   assign release_o = due_q != '0;
-  assign next_head = load ? read_time : launch_q;
+
+  always_ff @(posedge clk_i) begin
+    load_q       <= release_o && count_q[release_queue_o] != count_t'(1) && !rst_i;
+    load_queue_q <= release_queue_o;
+  end
 
   for (genvar k = 0; k < QUEUES; k++) begin : gen_queue
     logic        comes, comes_first, goes;
@@ -180,14 +173,13 @@ module pen_launch
     always_ff @(posedge clk_i) begin
       due_q[k]  <= head_valid_q[k] && !goes && !comes_first && (!passed[64] || !enable_i[k]);
       near_q[k] <= passed <= 65'(NEAR_NS);
-      if (load && load_queue == queue_t'(k)) begin
-        load_q[k]       <= 1'b0;
+      loaded_q[k] <= load_q && load_queue_q == queue_t'(k);
+      if (loaded_q[k] || comes_first) begin
         head_valid_q[k] <= 1'b1;
-        head_q[k]       <= next_head;
+        head_q[k]       <= loaded_q[k] ? read_time_q : launch_q;
       end
       if (goes) begin
         head_valid_q[k] <= 1'b0;
-        load_q[k]       <= count_q[k] != count_t'(1);
         count_q[k]      <= count_q[k] - 1'b1;
         for (int unsigned i = 0; i + 1 < SLOTS; i++) order_q[k][i] <= order_q[k][i+1];
       end
@@ -198,14 +190,9 @@ module pen_launch
           else if (behind_q[i]) order_q[k][i] <= order_q[k][i == 0 ? 0 : i-1];
         end
       end
-      if (comes_first) begin
-        load_q[k]       <= 1'b0;
-        head_valid_q[k] <= 1'b1;
-        head_q[k]       <= next_head;
-      end
       if (rst_i) begin
         due_q[k]        <= 1'b0;
-        load_q[k]       <= 1'b0;
+        loaded_q[k]     <= 1'b0;
         head_valid_q[k] <= 1'b0;
         count_q[k]      <= '0;
       end
@@ -244,11 +231,12 @@ module pen_launch
   count_t             f_count, f_held;
   slot_t  [SLOTS-1:0] f_order;
   logic [SLOTS-1:0][63:0] f_time;             // of its slots
-  logic               f_of_offer;
+  logic               f_of_offer, f_loads;
 
   assign f_count    = count_q[f_queue_q];
   assign f_order    = order_q[f_queue_q];
   assign f_of_offer = offer_queue_i == f_queue_q;
+  assign f_loads    = load_q && load_queue_q == f_queue_q;
   for (genvar s = 0; s < SLOTS; s++) begin : gen_time
     assign f_time[s] = u_times.memory[{f_queue_q, slot_t'(s)}];
   end
@@ -296,7 +284,7 @@ module pen_launch
         if (f_enabled_q) assert (f_time[release_slot_o] <= f_gate_time_q);
       end
       assert (f_held == f_count);
-      assert ((f_count != '0) == (head_valid_q[f_queue_q] || load_q[f_queue_q]));
+      assert ((f_count != '0) == (head_valid_q[f_queue_q] || f_loads || loaded_q[f_queue_q]));
       assert (3'(taken_o) + 3'(dropped_o) + 3'(beyond_o) == 3'(answer_o));
       // What makes it hold.
       assert (state_q <= INSERT);
@@ -306,7 +294,10 @@ module pen_launch
       if (state_q == INSERT) for (int unsigned i = 0; i < SLOTS; i++)
         assert (here_q[i] == (i == 32'(at_q)) && behind_q[i] == (i > 32'(at_q)));
       if (due_q[f_queue_q]) assert (head_valid_q[f_queue_q] && (head_q[f_queue_q] <= f_gate_time_q || !f_enabled_q));
-      if (head_valid_q[f_queue_q]) assert (!load_q[f_queue_q] && head_q[f_queue_q] == f_time[f_order[0]]);
+      assert (!(f_loads && loaded_q[f_queue_q]));
+      if (loaded_q[f_queue_q]) assert (read_time_q == f_time[f_order[0]]);
+      if (f_of_offer && !(state_q inside {IDLE, PLACE})) assert (!f_loads && !loaded_q[f_queue_q]);
+      if (head_valid_q[f_queue_q]) assert (!f_loads && !loaded_q[f_queue_q] && head_q[f_queue_q] == f_time[f_order[0]]);
       for (int unsigned i = 0; i < SLOTS; i++) begin
         if (i < 32'(f_count)) assert (f_held_q[f_order[i]]);
         for (int unsigned j = i + 1; j < SLOTS; j++) begin

@@ -28,8 +28,8 @@ module pen_nic_port
   input  time_ns_t             time_ns_i,
   input  port_t                turn_i,         // of two
   input  logic                 has_turn_i,
-  input  logic [63:0]          gate_time_i,
-  input  logic                 stepped_i,
+  input  logic [63:0]          gate_time_next_i,  // in the next cycle, as the following
+  input  logic                 stepped_next_i,
   // Registers of the PTP clock, which answers whoever has asked
   output config_access_t       clock_access_o, // zero but in the cycle of an access
   output logic [79:0]          clock_data_o,   // of a command; holds until it is answered
@@ -299,11 +299,18 @@ module pen_nic_port
   gate_status_e        gate_which;
   logic [63:0]         gate_value;
   gate_error_e         gate_error;
+  logic [63:0]         gate_time_q;
+  logic                stepped_q;
+  always_ff @(posedge clk_i) begin
+    gate_time_q <= gate_time_next_i;
+    stepped_q   <= stepped_next_i;
+  end
+
   pen_gate_config #(.PORTS(TURNS), .ENTRIES(GATE_ENTRIES)) u_gate_config (
     .clk_i,
     .rst_i,
-    .gate_time_i,
-    .stepped_i,
+    .gate_time_i             (gate_time_q),
+    .stepped_i               (stepped_q),
     .write_i                 (slots_entry_valid || (shaper_table.valid && shaper_table.which == TABLE_GATE_ENTRY)),
     .write_index_i           (slots_busy ? slots_entry_index : shaper_table.index),
     .write_entry_i           (slots_busy ? slots_entry : shaper_table.data[41:0]),
@@ -333,8 +340,8 @@ module pen_nic_port
   pen_gates #(.PORT(0), .ENTRIES(GATE_ENTRIES)) u_gates (
     .clk_i,
     .rst_i,
-    .gate_time_i,
-    .stepped_i,
+    .gate_time_next_i,
+    .stepped_next_i,
     .config_i           (gate_config),
     .enable_i           (egress_config.gate_enable),
     .initial_states_i   (egress_config.gate_states),
@@ -529,7 +536,7 @@ module pen_nic_port
     .rst_i,
     .max_frame_bytes_i(max_frame_bytes),
     .cycle_i          (time_ns_i[30:3]),
-    .gate_time_i,
+    .gate_time_i      (gate_time_q),
     .launch_enable_i  (launch_enable[PAIRS-1:0]),
     .launch_drop_i    (launch_drop[PAIRS-1:0]),
     .launch_horizon_ns_i(launch_horizon_ns),

@@ -88,9 +88,9 @@ module pen_nic
   logic           [PORTS-1:0][79:0] clock_command;
   logic           [79:0]            clock_command_data;
   config_access_t                   asked;
-  logic                             clock_ack, stepped, clock_idle;
+  logic                             clock_ack, stepped_next, clock_idle;
   logic           [31:0]            clock_data;
-  logic           [63:0]            gate_time;
+  logic           [63:0]            gate_time_next;
   ptp_time_t                        clock_time;
   logic     [STAMPED-1:0]           delimiter, beat_taken, tx_en, tx_er;
   logic     [STAMPED-1:0][7:0]      txd;
@@ -129,8 +129,8 @@ module pen_nic
     .capture_i     (1'b0),
     .pps_o,
     .time_o        (clock_time),
-    .gate_time_o   (gate_time),
-    .stepped_o     (stepped),
+    .gate_time_next_o(gate_time_next),
+    .stepped_next_o(stepped_next),
     .idle_o        (clock_idle)
   );
   for (genvar p = 0; p < STAMPED; p++) begin : gen_stamped
@@ -264,8 +264,8 @@ module pen_nic
       .time_ns_i       (time_ns_o),
       .turn_i          (turn),
       .has_turn_i      (has_turn[0]),
-      .gate_time_i     (gate_time),
-      .stepped_i       (stepped),
+      .gate_time_next_i(gate_time_next),
+      .stepped_next_i  (stepped_next),
       .clock_access_o  (clock_access[p]),
       .clock_data_o    (clock_command[p]),
       .clock_ack_i     (clock_ack),

@@ -381,8 +381,12 @@ module pen_switch
 
   // PTP clock. The gates run on its time, LEAD_CYCLES ahead.
   localparam int unsigned LEAD_CYCLES = 7;  // four from selection to wire, three in pen_gates
-  logic [63:0] gate_time;
-  logic        stepped, clock_idle;
+  logic [63:0] gate_time_next, gate_time_q;
+  logic        stepped_next, stepped_q, clock_idle;
+  always_ff @(posedge clk_i) begin
+    gate_time_q <= gate_time_next;
+    stepped_q   <= stepped_next;
+  end
 
   pen_clock #(.PORTS(PORTS), .LEAD_CYCLES(LEAD_CYCLES)) u_clock (
     .clk_i,
@@ -404,8 +408,8 @@ module pen_switch
     .capture_i,
     .pps_o,
     .time_o        (ptp_time),
-    .gate_time_o   (gate_time),
-    .stepped_o     (stepped),
+    .gate_time_next_o(gate_time_next),
+    .stepped_next_o(stepped_next),
     .idle_o        (clock_idle)
   );
 
@@ -425,8 +429,8 @@ module pen_switch
   pen_gate_config #(.PORTS(PORTS), .ENTRIES(GATE_ENTRIES)) u_gate_config (
     .clk_i(gate_config_clk),
     .rst_i,
-    .gate_time_i            (gate_time),
-    .stepped_i              (stepped),
+    .gate_time_i            (gate_time_q),
+    .stepped_i              (stepped_q),
     .write_i                (shaper_table.valid && shaper_table.which == TABLE_GATE_ENTRY),
     .write_index_i          (shaper_table.index),
     .write_entry_i          (shaper_table.data[41:0]),
@@ -458,8 +462,8 @@ module pen_switch
     pen_gates #(.PORT(p), .ENTRIES(GATE_ENTRIES)) u_gates (
       .clk_i(gates_clk[p]),
       .rst_i,
-      .gate_time_i        (gate_time),
-      .stepped_i          (stepped),
+      .gate_time_next_i   (gate_time_next),
+      .stepped_next_i     (stepped_next),
       .config_i           (gate_config),
       .enable_i           (egress_port_config[p].gate_enable),
       .initial_states_i   (egress_port_config[p].gate_states),

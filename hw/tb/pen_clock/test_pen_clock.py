@@ -16,7 +16,7 @@ SECOND = 10**9
 SET, STEP, SLEW, INCREMENT = 1, 2, 3, 4
 COMMAND, STATUS, NANOSECONDS, FRACTION, SECONDS_LOW, SECONDS_HIGH, INCREMENT_FRACTION, INCREMENT_NS = range(8)
 WAITING, LOST, TAKE, TAG, STAMP_NS, STAMP_FRACTION, STAMP_SECONDS_LOW, STAMP_SECONDS_HIGH, ALL = range(0x20, 0x29)
-REQUEST_TO_ACT = 42  # cycles from the request of a command to the one in which it acts
+REQUEST_TO_ACT = 43  # cycles from the request of a command to the one in which it acts
 
 
 class Bench:

@@ -7,8 +7,8 @@ module pen_gates_tb
 ) (
   input  logic                clk_i,
   input  logic                rst_i,
-  input  time_ns_t            gate_time_i,
-  input  logic                stepped_i,
+  input  time_ns_t            gate_time_next_i,
+  input  logic                stepped_next_i,
   input  logic                write_i,
   input  logic [15:0]         write_index_i,
   input  logic [41:0]         write_entry_i,
@@ -45,12 +45,19 @@ module pen_gates_tb
   gate_config_t    gate_config;
   logic [1:0]      changed;
   time_ns_t [2:0]  wake_ns;
+  time_ns_t        gate_time_q;
+  logic            stepped_q;
+
+  always_ff @(posedge clk_i) begin
+    gate_time_q <= gate_time_next_i;
+    stepped_q   <= stepped_next_i;
+  end
 
   pen_gate_config #(.PORTS(2), .ENTRIES(ENTRIES)) u_config (
     .clk_i,
     .rst_i,
-    .gate_time_i,
-    .stepped_i,
+    .gate_time_i(gate_time_q),
+    .stepped_i  (stepped_q),
     .write_i,
     .write_index_i,
     .write_entry_i,
@@ -82,8 +89,8 @@ module pen_gates_tb
     pen_gates #(.PORT(p), .ENTRIES(ENTRIES)) u_gates (
       .clk_i,
       .rst_i,
-      .gate_time_i,
-      .stepped_i,
+      .gate_time_next_i,
+      .stepped_next_i,
       .config_i           (gate_config),
       .enable_i           (enable_i[p]),
       .initial_states_i   (initial_states_i[p]),
