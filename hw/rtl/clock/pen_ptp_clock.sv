@@ -70,7 +70,7 @@ module pen_ptp_clock
   logic                 is_set_q, is_step_q, is_slew_q, is_increment_q, moves;  // as the command said a cycle before
   logic [29:0]          data_ns;
   logic [47:0]          data_seconds;
-  logic                 beyond_q;
+  logic                 beyond_q, seconds_beyond_q;  // their sum; they themselves
   ptp_error_e           wrong, wrong_q, error_q;  // wrong: but for the sum of a step or a set
   logic                 beyond, accepted;       // from ADD_LEAD on
   logic [39:0]          increment_q;
@@ -100,7 +100,7 @@ module pen_ptp_clock
   end
   always_ff @(posedge clk_i) wrong_q <= wrong;   // the command stands long before it is asked for
 
-  assign beyond   = moves && beyond_q;
+  assign beyond   = moves && (beyond_q || seconds_beyond_q);
   assign accepted = wrong_q == PTP_ERROR_NONE && !beyond;
 
   always_ff @(posedge clk_i) begin
@@ -150,10 +150,8 @@ module pen_ptp_clock
       if (count_q < CHECK || count_q == ADD_LEAD) linear_q <= linear_sum;
       factor_q <= {factor_q[28:0], 1'b0};
     end
-    if (count_q == CHECK) begin
-      beyond_q <= linear_sum[63]
-        || (is_set_q ? data_seconds[47:34] != '0 : data_seconds[47:33] != '0 && data_seconds[47:33] != '1);
-    end
+    if (count_q == CHECK) beyond_q <= linear_sum[63];
+    seconds_beyond_q <= is_set_q ? data_seconds[47:34] != '0 : data_seconds[47:33] != '0 && data_seconds[47:33] != '1;
   end
 
   // And as seconds and nanoseconds. A step takes the whole nanoseconds of its cycle with it.

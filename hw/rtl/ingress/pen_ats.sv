@@ -195,7 +195,7 @@ module pen_ats #(
     if (rst_i) on_way_q <= 1'b0;
   end
   assign write_rate_ready_o = !init_busy_i && !store_q && !on_way_q && awaited_q == write_handle
-      && !(read_i && stream_i == write_handle);
+      && !read_i;  // whose stream it is comes late
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin

@@ -97,14 +97,17 @@ impl Facts {
 }
 
 impl Bridge {
-    /// Whether the hardware takes a rate of this stream in cycle `at`: not while a frame of it is being shaped.
+    /// Whether the hardware takes a rate of this stream in cycle `at`: not while a frame of it is being shaped, or any rate
+    /// is read.
     pub fn takes_rate(&mut self, at: Tick, stream: u16, headers: &Headers) -> bool {
         let Clock::Hardware(cycles) = self.clock else { return true };
         self.settle(at + 1, cycles, headers);
         !self.in_flight(headers).any(|(seen, received, facts)| {
             let of_stream = facts.classification.stream() == Some(stream);
             match at.saturating_sub(received.turn) {
-                5 | 6 => of_stream,
+                // Whose rate is read is not looked at in that tick.
+                5 => facts.classification.stream().is_some(),
+                6 => of_stream,
                 7..=12 => of_stream && facts.is_shaped(&seen),
                 // Its state is stored, and there is one place to write.
                 13 => of_stream && facts.is_shaped(&seen) || facts.shape.is_some_and(|shape| shape.pass),
