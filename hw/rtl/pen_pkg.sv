@@ -257,6 +257,7 @@ package pen_pkg;
     port_t                  port;          // reception port
     cell_t                  frame;
     length_t                length;
+    length_t [MAX_PORTS-1:0] slot;         // per destination, see slot_length
     cycle_t                 visible;
     logic                   shaped;        // an ATS scheduler assigned the eligibility time
   } enqueue_t;

@@ -73,6 +73,7 @@ STRUCTS: dict[str, list[tuple[str, int] | tuple[str, int, int]]] = {
         ("port", 3),
         ("frame", 12),
         ("length", 11),
+        ("slot", 11, 8),
         ("visible", 28),
         ("shaped", 1),
     ],

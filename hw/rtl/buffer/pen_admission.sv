@@ -116,7 +116,7 @@ module pen_admission
   logic        begins, accept;
   head_t       head_0, head_1_q, head_2_q, head_3_q, head_4_q;
   length_t     length_0, length_1_q;
-  length_t [PORTS-1:0] slot_2_q;                   // as the egress ports have it
+  length_t [PORTS-1:0] slot_2_q, slot_4_q;         // as the egress ports have it
   logic [6:0]  triple_3_q;                         // three times its cells
   classified_t waiting, frame;                     // frame: the one in cycle 4
 
@@ -180,7 +180,10 @@ module pen_admission
       head_3_q   <= head_2_q;
       triple_3_q <= 7'({head_2_q.cells, 1'b0}) + 7'(head_2_q.cells);
     end
-    if (valid_q[3]) head_4_q <= head_3_q;
+    if (valid_q[3]) begin
+      head_4_q <= head_3_q;
+      slot_4_q <= slot_2_q;
+    end
   end
 
   // --- cycle 1: what is used, and what may be used so that the frame still fits ------------------------------------
@@ -387,9 +390,9 @@ module pen_admission
       too_long_4_q          <= too_long_3_q;
       guaranteed            <= guaranteed_3;
       rest                  <= rest_3;
-      need_4_q              <= times(count_ports(port_mask_t'(rest_3)), head_3_q.cells, triple_3_q);
-      charge_all_4_q        <= times(count_ports(port_mask_t'(fit_queue_3)), head_3_q.cells, triple_3_q);
-      charge_guaranteed_4_q <= times(count_ports(port_mask_t'(guaranteed_3)), head_3_q.cells, triple_3_q);
+      need_4_q              <= times(count_ports(port_mask_t'(rest_3)), head_3_q.cells, triple_3_q, PORTS);
+      charge_all_4_q        <= times(count_ports(port_mask_t'(fit_queue_3)), head_3_q.cells, triple_3_q, PORTS);
+      charge_guaranteed_4_q <= times(count_ports(port_mask_t'(guaranteed_3)), head_3_q.cells, triple_3_q, PORTS);
       class_slack_4_q       <= class_slack_3_q;
       class_charged_4_q     <= class_charged_3;
       class_used_4_q        <= class_charged_3 - class_returned_3;
@@ -479,11 +482,13 @@ module pen_admission
       for (int unsigned e = 0; e < MAX_PORTS; e++) begin
         enqueue_o.pool[e]           <= POOL_QUEUE;
         enqueue_o.edit[e]           <= '{tag: TAG_KEEP, r_tag: R_TAG_KEEP};
+        enqueue_o.slot[e]           <= '0;
         verdict_q.refused_reason[e] <= REASON_NONE;
       end
       for (int unsigned e = 0; e < PORTS; e++) begin
         if (!guaranteed[e]) enqueue_o.pool[e] <= reception_ok ? POOL_RECEPTION : POOL_SHARED;
         enqueue_o.edit[e] <= head_4_q.edit[e];
+        enqueue_o.slot[e] <= slot_4_q[e];
       end
       class_full_q <= !class_ok;
       queue_full_q <= ~fit_queue;

@@ -24,13 +24,15 @@ package pen_buffer_pkg;
     return count;
   endfunction
 
-  // Cells of several copies, up to eight; three times as many are known already, so that one sum is left.
-  function automatic logic [7:0] times(input logic [3:0] copies, input cell_count_t cells, input logic [6:0] triple);
+  // Cells of several copies; three times as many are known already, so that one sum is left, and none with up to 4 ports.
+  function automatic logic [7:0] times(
+    input logic [3:0] copies, input cell_count_t cells, input logic [6:0] triple, input int unsigned ports
+  );
     logic [7:0] some, rest;
     some = ({8{copies[1:0] == 2'd1}} & 8'(cells)) | ({8{copies[1:0] == 2'd2}} & 8'({cells, 1'b0}))
         | ({8{copies[1:0] == 2'd3}} & 8'(triple));
     rest = ({8{copies[2]}} & 8'({cells, 2'b0})) | ({8{copies[3]}} & {cells, 3'b0});
-    return some + rest;
+    return ports > 4 ? some + rest : some | rest;
   endfunction
 
 endpackage

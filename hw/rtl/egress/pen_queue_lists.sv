@@ -152,7 +152,7 @@ module pen_queue_lists
   assign length_o = info.length;
   assign slot_words_o = info.slot_words;
   assign edit_o   = info.edit;
-  assign enqueue_slot = slot_length(enqueue_i.length, enqueue_i.edit[PORT], PORTS);
+  assign enqueue_slot = enqueue_i.slot[PORT];
   assign taken_slot   = slot_length_of(taken_q.slot_words, taken_q.length, taken_q.edit, PORTS);
 
   always_comb begin
@@ -281,6 +281,7 @@ module pen_queue_lists
     if (f_past_q) begin
       if (enqueue) begin
         assume (enqueue_i.port < 3'(PORTS));
+        assume (enqueue_i.slot[PORT] == slot_length(enqueue_i.length, enqueue_i.edit[PORT], PORTS));
         assume (!f_inside_q[enqueue_i.frame[CELL_W-1:0]]);
         assume (!f_unread || enqueue_i.frame[CELL_W-1:0] != frame_q);
       end

@@ -290,6 +290,7 @@ module pen_nic_transmit
     enqueue.port          = launches ? list(launch_queue, launch_slot) : list(queue_q, slot);
     enqueue.frame         = launches ? first_cell(launch_queue, launch_slot) : base;
     enqueue.length        = launches ? launch_length : length_q;
+    enqueue.slot[PORT]    = enqueue.length;
     enqueue.visible       = soonest_q;
     if (ATS && shaped_q && !launches) begin
       enqueue.shaped = 1'b1;

@@ -291,6 +291,7 @@ async def rounds(dut, tight, count):
         assert {e: verdict["refused_reason"][e] for e in range(8) if verdict["refused"] >> e & 1} == refused
         for e, pool in pools.items():
             assert enqueue["pool"][e] == pool, (want, enqueue)
+            assert enqueue["slot"][e] == enqueue["length"]  # no tag comes or goes
             queued.append(frame | {"egress": e, "pool": pool})
         if pools:
             assert enqueue["frame"] == frame["chain"][0] and enqueue["length"] == frame["length"]

@@ -103,6 +103,7 @@ class Bench:
                 port=frame["port"],
                 frame=frame["chain"][0],
                 length=len(frame["data"]),
+                slot=[len(frame["data"])] * 8,
                 visible=frame["visible"],
             )
         )

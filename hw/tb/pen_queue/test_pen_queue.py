@@ -146,6 +146,7 @@ class Bench:
                 frame=frame["frame"],
                 edit=[frame.get("edit", 0) if e == self.port else random.randrange(EDITS) for e in range(8)],
                 length=frame["length"],
+                slot=[self.slot(frame) if e == self.port else random.getrandbits(11) for e in range(8)],
                 visible=frame["visible"],
                 shaped=int(frame["shaped"]),
             )
@@ -417,7 +418,9 @@ async def giving_up_holds_up_no_other(dut):
     bench.largest = [600, 600, *[NO_LIMIT] * 6]
     other = (bench.port + 1) % bench.ports
     visible = {}
-    for n in range(1024 * 24):
+    for n in range(1024 * 96):
+        if n >= 1024 * 24 and bench.meanwhile > 2:
+            break
         if n % 512 == 0:
             bench.gates.open = random.choice([0xFC, 0xFC, 0xF8])
         frame = None

@@ -248,7 +248,8 @@ def synthesize(
         yosys(
             folder,
             "read_rtlil design.il",
-            # ABC's check of its result aborts where carry chains look like a loop. What is made here is only counted.
+            # ABC's check of its result aborts where carry chains look like a loop. What is made here is only counted,
+            # and no memory may get lost.
             "scratchpad -set abc9.verify 0",
             family.mapping,
             *(f"setattr -mod -set keep_hierarchy 1 {_escape(module)}" for module in kept),
@@ -256,10 +257,15 @@ def synthesize(
             "tee -q -o memories.txt dump t:$mem_v2",
             "tee -q -o memory-names.txt select -list t:$mem_v2",
             f"tee -o mapping.txt {family.command} -top {top} -run {family.ram_step}:{family.after_ram_step}",
-            f"{family.command} -top {top} -run {family.after_ram_step}:",
+            f"{family.command} -top {top} -run {family.after_ram_step}:map_luts",
+            "tee -q -o unmapped.json stat -json",
+            f"{family.command} -top {top} -run map_luts:",
             "tee -q -o stat.json stat -json",
         )
-        blocks = _blocks(json.loads((folder / "stat.json").read_text()), top, family)
+        unmapped, blocks = (
+            _blocks(json.loads((folder / f"{name}.json").read_text()), top, family) for name in ("unmapped", "stat")
+        )
+        _check_kept(unmapped, blocks)
         texts = [(folder / f"{name}.txt").read_text() for name in ("memories", "memory-names", "mapping")]
         memories = _memories(*texts)
         latches = (folder / "latches.txt").read_text().split()
@@ -308,6 +314,18 @@ def _blocks(stat: Mapping[str, Any], top: str, family: Target) -> list[Block]:
             for quantity, amount in family.costs.get(cell, {}).items():
                 block.used[quantity] += amount * number
     return sorted(blocks.values(), key=lambda block: (block.name == top, -block.used["lut"]))
+
+
+def _check_kept(unmapped: Sequence[Block], blocks: Sequence[Block]) -> None:
+    """Raises ToolError if a block lost block RAM as it was mapped to LUTs.
+
+    ABC has been seen to find a unit with its memories to be for nothing, which it was not.
+    """
+    kept = {block.name: block.used["bram36"] for block in blocks}
+    for block in unmapped:
+        before, after = block.used["bram36"], kept.get(block.name, 0)
+        if before != after:
+            raise ToolError(f"{block.name} has lost block RAM, {before:g} and then {after:g}, as it was mapped to LUTs")
 
 
 def _memories(dump: str, names: str, mapping: str) -> list[Memory]:
