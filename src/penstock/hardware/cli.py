@@ -284,9 +284,8 @@ def synth(
         if not as_json:
             _print_synthesis(result)
     if route:
-        # Of many units it makes wires a third shorter than the placer that suits one.
         placed = place.place_seeds(
-            top, parameters={"PORTS": ports, **parameters}, placer="static", seeds=range(1, seeds + 1)
+            top, parameters={"PORTS": ports, **parameters}, placer=place.PLACER, seeds=range(1, seeds + 1)
         )
         rows += place.rows(placed)
         if not as_json:
