@@ -69,7 +69,7 @@ module pen_queue_candidates
   class_t             class_q;                        // of the offer if there is one, else of the candidate looked at
   (* keep *) class_t  order_class_q;                  // the same, for the memory whose word is compared
   logic [CLASSES-1:0] offered_q;                      // the class has an offer
-  logic               offer_ready, offer_soon, offer_due, by_order, offer_earlier, offer_fits, load;
+  logic               offer_ready, offer_soon, offer_due, offer_earlier, offer_fits, load;
   order_t             offer_order, candidate_order, compared_order, order_difference;
   cycle_t             offer_lead;
   length_t            candidate_wire;
@@ -90,19 +90,16 @@ module pen_queue_candidates
   assign offer_due        = offer_soon && offer_lead[SOON_W-1:0] == '0;
   assign compared_order   = offer_i ? offer_order : {now_q, {LIST_W{1'b1}}};
   assign order_difference = candidate_order + ~compared_order;
-  assign by_order         = offer_ready == (ready_q[class_q] || due_q[class_q]);
-  assign offer_earlier    = !order_difference.visible[$high(cycle_t)];
+  assign offer_earlier    = offer_ready != (ready_q[class_q] || due_q[class_q])
+      ? offer_ready : !order_difference.visible[$high(cycle_t)];
 
   // A candidate that is ready may be selected in this cycle and stays, but not while the class looks for a new one, and one
   // that was taken out goes.
   logic [CLASSES-1:0] loaded, fills, replaces;        // of each class by itself, as offer_earlier comes last
-  logic [CLASSES-1:0] surely, maybe;
   assign fills    = offered_q & ~(valid_q & ~granted_i & ~expires_i);
   assign replaces = offered_q & (~ready_q | searched_i);
-  assign surely   = fills | (replaces & {CLASSES{!by_order && offer_ready}});
-  assign maybe    = replaces & {CLASSES{by_order}};
-  assign loaded   = surely | (maybe & {CLASSES{offer_earlier}});
-  assign load     = surely != '0 || (maybe != '0 && offer_earlier);
+  assign loaded   = fills | (replaces & {CLASSES{offer_earlier}});
+  assign load     = fills != '0 || (replaces != '0 && offer_earlier);
 
   // How many bytes may pass while the gate stays open. A byte takes 8 ns; what is left of the last one is of no use.
   // Any frame passes in 2^FAR_W ns, and in the largest window.
