@@ -53,7 +53,7 @@ module pen_egress_reader
   // From the fourth cycle after a grant to the next one, without the length: preamble, delimiter and gap, less five.
   localparam int unsigned OVERHEAD = 15;
 
-  logic              free_q, free;                     // the transmitter; free_q falls late, as a grant comes late
+  logic              free_q;                           // the transmitter
   length_t           count_q;                          // cycles until it is free again
   logic              start_q;                          // two cycles after the grant
   edit_t             edit_q;
@@ -121,8 +121,7 @@ module pen_egress_reader
     assign length_o = slot_o;
   end
 
-  assign free       = free_q && !first_q;
-  assign tx_ready_o = free;
+  assign tx_ready_o   = free_q;
 
   always_comb begin
     release_o       = frame_q;
@@ -141,8 +140,8 @@ module pen_egress_reader
       first_q <= grant_i;
       start_q <= first_q;
       started_q <= start_q;
-      if (first_q) free_q <= 1'b0;
-      else if (!start_q && !started_q && count_q == '0 && !stall_i) free_q <= 1'b1;
+      if (grant_i) free_q <= 1'b0;
+      else if (!first_q && !start_q && !started_q && count_q == '0 && !stall_i) free_q <= 1'b1;
       if (grant_i) reading_q <= 1'b1;
       else if (read && last) reading_q <= 1'b0;
       if (read && last) release_q <= 1'b1;
@@ -165,7 +164,7 @@ module pen_egress_reader
     if (receive && received_q == '0) label_q <= store_data_i.label_of;
 
     // Up to the grant, which comes late: all of the frame before has been sent.
-    if (free) begin
+    if (free_q) begin
       word_q       <= '0;
       words_q      <= '0;
       received_q   <= '0;
@@ -189,11 +188,11 @@ module pen_egress_reader
     if (data_ready_i || !data_valid_o) data_o <= has_word ? word[8*next_q[2:0]+:8] : store_data_i.data[7:0];
   end
 
-  assign idle_o = free && !release_q;
+  assign idle_o = free_q && !release_q;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
-    if (!rst_i && !free) begin
+    if (!rst_i && !free_q) begin
       assert (!data_ready_i || data_valid_o);
       assert (!take || word_t'(received_q - next_q[6:3]) <= word_t'(BUFFER));
     end

@@ -67,7 +67,6 @@ module pen_queue_candidates
   logic [CLASSES-1:0] fits_q;
   length_t            wire_q[CLASSES];
   class_t             class_q;                        // of the offer if there is one, else of the candidate looked at
-  (* keep *) class_t  order_class_q;                  // the same, for the memory whose word is compared
   logic [CLASSES-1:0] offered_q;                      // the class has an offer
   logic               offer_ready, offer_soon, offer_due, offer_earlier, offer_fits, load;
   order_t             offer_order, candidate_order, compared_order, order_difference;
@@ -122,16 +121,14 @@ module pen_queue_candidates
   assign offer_left_ns   = $signed({3'b000, after_next_ns_i[class_q]}) - (FAR_W + 3)'(offer_beyond_ns);
   assign offer_fits      = open_next_i[class_q] && (far || !offer_left_ns[FAR_W+2]);
 
-  class_t turn_d, turn_q, class_d, soon_class_q;
+  class_t turn_d, turn_q, soon_class_q;
   logic   look_age_q, becomes_soon_q;
-  assign turn_d  = turn_q + class_t'(!offer_i && !look_age_q);
-  assign class_d = coming_i ? coming_class_i : look_i ? look_class_i : turn_d;
+  assign turn_d = turn_q + class_t'(!offer_i && !look_age_q);
 
   always_ff @(posedge clk_i) begin
     turn_q     <= rst_i ? '0 : turn_d;
     look_age_q <= look_i;
-    class_q    <= class_d;
-    order_class_q <= class_d;
+    class_q    <= coming_i ? coming_class_i : look_i ? look_class_i : turn_d;
     offered_q  <= coming_i ? CLASSES'(1) << coming_class_i : '0;
     if (rst_i) becomes_soon_q <= 1'b0;
     else if (offer_i) becomes_soon_q <= load && offer_soon;
@@ -175,7 +172,7 @@ module pen_queue_candidates
     .write_i     (load),
     .write_addr_i(class_q),
     .write_data_i({offer_order, offer_wire_i}),
-    .read_addr_i (order_class_q),
+    .read_addr_i (class_q),
     .read_data_o ({candidate_order, candidate_wire})
   );
 
