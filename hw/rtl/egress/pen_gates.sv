@@ -78,12 +78,12 @@ module pen_gates
 
   // The change ahead.
   logic        armed_q, short_q, redo_q;
-  logic        at_last, past_last, at_last_q, past_last_q, cut_off_q, next_cut_off_q;  // see below
+  logic        at_last_q, past_last_q, cut_off_q, next_cut_off_q;  // see below
   gate_time_t  last_start_q;
 
   logic        mine, hold, event_now, calm;
   logic [15:0] late, before_q;
-  gate_time_t  now_q, distance_q, to_last;
+  gate_time_t  now_q, distance_q, to_last, next_to_last;
   logic [1:0]  settled_q;
   logic        stepped_q, arrived_q;
 
@@ -122,16 +122,14 @@ module pen_gates
   logic [1:0]  follow_bank;
   logic        follow_change;
 
-  // The last cycle starts so much after the end of the entry, less one. In READY that of the next entry is looked at, and
-  // what is known of this one stays: a change that comes then looks once more, see redo_q.
-  assign to_last   = last_start_q + ~(stage_q == READY ? next_end_q : end_q);
-  assign at_last   = armed_q && at_last_q;
-  assign past_last = armed_q && past_last_q;
+  // The last cycle starts so much after the end of the entry, and of the next one, less one.
+  assign to_last      = last_start_q + ~end_q;
+  assign next_to_last = last_start_q + ~next_end_q;
 
   always_comb begin
     follow_change = hold_new_q || (in_last_q && last_q);
     if (follow_change) follow_bank = {1'b0, !list_q};
-    else if (in_last_q || past_last || (at_last && last_q)) follow_bank = GATE_BANK_LAST_CYCLE;
+    else if (in_last_q || (armed_q && (past_last_q || (at_last_q && last_q)))) follow_bank = GATE_BANK_LAST_CYCLE;
     else follow_bank = {1'b0, list_q};
   end
 
@@ -210,15 +208,10 @@ module pen_gates
   assign sum         = (stage_q == AGAIN_ADD ? start_q : end_q) + gate_time_t'(interval_ns);
 
   always_ff @(posedge clk_i) begin
-    next_cut_off_q <= to_last == '1 || to_last[GATE_TIME_W-1:15] == '0;
-    if (stage_q != READY) begin
-      at_last_q   <= to_last == '1;
-      past_last_q <= to_last != '1 && to_last[GATE_TIME_W-1];
-      cut_off_q   <= to_last == '1 || to_last[GATE_TIME_W-1:15] == '0;
-    end else if (event_now) cut_off_q <= next_cut_off_q;
-    if (mine && config_i.command inside {GATE_COMMAND_CHANGE, GATE_COMMAND_CANCEL}) begin
-      {at_last_q, past_last_q, cut_off_q} <= '0;
-    end
+    at_last_q      <= armed_q && to_last == '1;
+    past_last_q    <= armed_q && to_last != '1 && to_last[GATE_TIME_W-1];
+    next_cut_off_q <= next_to_last == '1 || next_to_last[GATE_TIME_W-1:15] == '0;
+    cut_off_q      <= event_now ? next_cut_off_q : to_last == '1 || to_last[GATE_TIME_W-1:15] == '0;
     if (stage_q inside {CAPTURE, AGAIN_CAPTURE, HOLD_CAPTURE}) entry_q <= read_entry;
     if (stage_q inside {READ, AGAIN_READ}) {next_bank_q, next_index_q} <= read_addr;
     if (stage_q == READ) next_change_q <= follow_change;
@@ -251,7 +244,7 @@ module pen_gates
         end else if (redo_q && calm) begin
           stage_q <= COMPARE;
           redo_q  <= 1'b0;
-        end else if (past_last && !in_last_q && !hold_new_q && calm && !redo_q) begin
+        end else if (armed_q && past_last_q && !in_last_q && !hold_new_q && calm && !redo_q) begin
           stage_q <= AGAIN_READ;
         end
       end
@@ -329,7 +322,7 @@ module pen_gates
   end
 
   // A change that is near cannot be taken back, as what follows it may have been promised to a frame.
-  assign locked_o = in_last_q || (hold_new_q && (run_q || near_q)) || past_last || (at_last && near_q);
+  assign locked_o = in_last_q || (hold_new_q && (run_q || near_q)) || past_last_q || (at_last_q && near_q);
 
   // What the list says about the time after a short last cycle is not what will be: near it, nothing is promised beyond
   // the end of an entry.
@@ -429,7 +422,7 @@ module pen_gates
     if (hold) assume (f_command_left >= gate_time_t'(1024) && f_command_left < F_FAR);
     // Only what is held is told when to go on, and a last cycle does not begin before that.
     if (hold) assume (!f_follows_q);
-    if (!f_follows_q) assume (!past_last);
+    if (!f_follows_q) assume (!past_last_q);
     if (config_i.command == GATE_COMMAND_CANCEL && mine && hold_new_q) assume (!run_q);
   end
 
