@@ -124,6 +124,14 @@ def test_memory_that_is_not_block_ram_may_only_be_small(target: str, tmp_path: P
     assert large.total("bram36") == 0
 
 
+def test_a_mapping_that_loses_block_ram_is_refused() -> None:
+    before = [Block("store", 1, Counter(bram36=35.0)), Block("stamps", 2, Counter(bram36=2.5))]
+    synth.check_kept(before, list(reversed(before)))
+    for after in ([before[0]], [before[0], Block("stamps", 1, Counter(bram36=1.0))]):
+        with pytest.raises(ToolError, match=r"stamps has lost block RAM, 2\.5 and then [01] after"):
+            synth.check_kept(before, after)
+
+
 def test_what_cannot_be_synthesized_is_said(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match=r"thing\.sv"):
         synthesize("xc7", "thing", files=source(tmp_path, SYNTAX))

@@ -50,17 +50,17 @@ module pen_ptp_clock_leap
     logic [95:0] stage_b, stage_c, previous;
     logic [29:0] ns;
     logic [8:0]  whole;
-    parts_1 = parts(41'(cycles) - 41'd2);
-    parts_2 = parts(41'(cycles) - 41'd1);
-    parts_3 = parts(41'(cycles));
-    stage_b = {gate_d + 64'(advance_q[40:32]) + 64'(carry_d), fraction_b_d} + run(cycles)
+    parts_1  = parts(41'(cycles) - 41'd2);
+    parts_2  = parts(41'(cycles) - 41'd1);
+    parts_3  = parts(41'(cycles));
+    stage_b  = {gate_d + 64'(advance_q[40:32]) + 64'(carry_d), fraction_b_d} + run(cycles)
       + (backward_q ? -96'(parts_1) : 96'(parts_1));
     stage_c  = stage_c_after(cycles);
     previous = stage_c_after(cycles - 40'd1);
-    whole   = 9'(stage_b[95:32] - stage_c[95:32]);
-    ahead   = stage_c[95:32] - 64'(LEAD_NS);
-    shown   = previous[95:32] - 64'(LEAD_NS);
-    ns      = 30'(ahead % 64'(SECOND_NS));
+    whole    = 9'(stage_b[95:32] - stage_c[95:32]);
+    ahead    = stage_c[95:32] - 64'(LEAD_NS);
+    shown    = previous[95:32] - 64'(LEAD_NS);
+    ns       = 30'(ahead % 64'(SECOND_NS));
 
     pen_ptp_clock.left_q          <= left_q - parts_3;
     pen_ptp_clock.part_q          <= 32'(parts_3 - parts_2);

@@ -70,7 +70,7 @@ module pen_ptp_clock
   logic                 is_set_q, is_step_q, is_slew_q, is_increment_q, moves;  // as the command said a cycle before
   logic [29:0]          data_ns;
   logic [47:0]          data_seconds;
-  logic                 beyond_q, seconds_beyond_q;  // their sum; they themselves
+  logic                 beyond_q, seconds_beyond_q;  // the linear time; the seconds alone
   ptp_error_e           wrong, wrong_q, error_q;  // wrong: but for the sum of a step or a set
   logic                 beyond, accepted;       // from ADD_LEAD on
   logic [39:0]          increment_q;
@@ -186,7 +186,7 @@ module pen_ptp_clock
   assign part      = left_less[63] ? left_q[31:0] : rate_q;
 
   // ---- Stages B and C -----------------------------------------------------------------------------------------------
-  logic                 act_b_q, act_c_q, zero_b_q, zero_c_q;   // in ACT_B and ACT_C; zero: it is set, not stepped
+  logic                 act_b_q, act_c_q, zero_b_q, zero_c_q;   // in ACT_B and the cycle after; zero: it is set, not stepped
   logic                 over;                                // the nanoseconds of stage B are a second too high
   logic [30:0]          ns_b_q, ns_b_d, operand;
   logic [31:0]          fraction_b_q, fraction_b_d, fraction_q;

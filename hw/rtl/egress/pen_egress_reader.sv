@@ -13,7 +13,7 @@
 // The next frame is granted so early that its start follows the gap without delay.
 //
 // The byte that is offered stands in a register. With more than 4 ports the first byte of a word goes there from the store,
-// as it is due in the cycle after; it is never later bytes that are due so soon.
+// as it is due in the cycle after; no later byte of a word is due so soon.
 //
 // A frame that loses a tag has its bytes behind that sooner. With more than 4 ports they are not there sooner, and the
 // frame starts later by as many cycles as it becomes shorter; the next grant too.
@@ -192,7 +192,7 @@ module pen_egress_reader
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
-    if (!rst_i && !free_q) begin
+    if (!rst_i) begin
       assert (!data_ready_i || data_valid_o);
       assert (!take || word_t'(received_q - next_q[6:3]) <= word_t'(BUFFER));
     end

@@ -78,7 +78,8 @@ module pen_gates
 
   // The change ahead.
   logic        armed_q, short_q, redo_q;
-  logic        at_last_q, past_last_q, cut_off_q, next_cut_off_q;  // see below
+  logic        at_last_q, past_last_q;              // the entry ends with the start of the last cycle, or behind it
+  logic        cut_off_q, next_cut_off_q;           // it ends with that or near before it; so does the next entry
   gate_time_t  last_start_q;
 
   logic        mine, hold, event_now, calm;
@@ -125,6 +126,10 @@ module pen_gates
   // The last cycle starts so much after the end of the entry, and of the next one, less one.
   assign to_last      = last_start_q + ~end_q;
   assign next_to_last = last_start_q + ~next_end_q;
+
+  function automatic logic is_cut_off_at(input gate_time_t distance);
+    return distance == '1 || distance[GATE_TIME_W-1:15] == '0;
+  endfunction
 
   always_comb begin
     follow_change = hold_new_q || (in_last_q && last_q);
@@ -210,8 +215,8 @@ module pen_gates
   always_ff @(posedge clk_i) begin
     at_last_q      <= armed_q && to_last == '1;
     past_last_q    <= armed_q && to_last != '1 && to_last[GATE_TIME_W-1];
-    next_cut_off_q <= next_to_last == '1 || next_to_last[GATE_TIME_W-1:15] == '0;
-    cut_off_q      <= event_now ? next_cut_off_q : to_last == '1 || to_last[GATE_TIME_W-1:15] == '0;
+    next_cut_off_q <= is_cut_off_at(next_to_last);
+    cut_off_q      <= event_now ? next_cut_off_q : is_cut_off_at(to_last);
     if (stage_q inside {CAPTURE, AGAIN_CAPTURE, HOLD_CAPTURE}) entry_q <= read_entry;
     if (stage_q inside {READ, AGAIN_READ}) {next_bank_q, next_index_q} <= read_addr;
     if (stage_q == READ) next_change_q <= follow_change;
@@ -360,7 +365,7 @@ module pen_gates
   // Contract, for a list of any entries that are not changed while they are in use: 1. the windows beyond the entry and
   // its end are those of the active entry, and gate states are what the entry before it has said; 2. it ends in the
   // first cycle that has reached its end, even if all intervals are the shortest; 3. what is promised to selection ends
-  // with the entry and its window.
+  // with the entry and its window; 4. a change is locked a cycle after the entry that holds reaches beyond its last cycle's start.
   localparam gate_time_t F_FAR = {2'b01, {(GATE_TIME_W - 2) {1'b0}}};
   localparam gate_time_t F_NEAR = gate_time_t'(1 << 15);
 
@@ -368,6 +373,7 @@ module pen_gates
   logic             f_follows_q;          // the entry that holds was read from the memory
   gate_time_t       f_time_next, f_now_q, f_left, f_command_left, f_again_left;
   logic [15:0]      f_late;
+  gate_time_t       f_beyond;
   addr_t            f_active, f_next;
   logic [1:0]       f_bank;
   logic [7:0]       f_states_q;           // what f_word has said of the entry that holds
@@ -375,6 +381,7 @@ module pen_gates
 
   assign f_time_next    = gate_time_next_i[GATE_TIME_W-1:0];
   assign f_late         = now_q[15:0] - end_q[15:0];
+  assign f_beyond       = end_q - last_start_q;
   assign f_left         = end_q - f_now_q;  // at the end of the cycle before
   assign f_command_left = config_i.time_ns - now_q;
   assign f_again_left   = start_q + gate_time_t'(interval_ns) - now_q;
@@ -503,6 +510,8 @@ module pen_gates
       assert (!guard_next_o || gate_time_t'(remaining_next_ns_o) == $past(f_left));
       for (int unsigned k = 0; k < CLASSES; k++) assert (after_next_ns_o[k] <= $past(after_q[k]));
     end
+    // 4.
+    if (f_past_q && !$past(rst_i) && $past(armed_q && end_q != last_start_q && !f_beyond[GATE_TIME_W-1])) assert (locked_o);
     cover (f_past_q && stage_q == READY && armed_q);
   end
 `endif

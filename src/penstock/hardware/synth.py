@@ -265,7 +265,7 @@ def synthesize(
         unmapped, blocks = (
             _blocks(json.loads((folder / f"{name}.json").read_text()), top, family) for name in ("unmapped", "stat")
         )
-        _check_kept(unmapped, blocks)
+        check_kept(unmapped, blocks)
         texts = [(folder / f"{name}.txt").read_text() for name in ("memories", "memory-names", "mapping")]
         memories = _memories(*texts)
         latches = (folder / "latches.txt").read_text().split()
@@ -316,7 +316,7 @@ def _blocks(stat: Mapping[str, Any], top: str, family: Target) -> list[Block]:
     return sorted(blocks.values(), key=lambda block: (block.name == top, -block.used["lut"]))
 
 
-def _check_kept(unmapped: Sequence[Block], blocks: Sequence[Block]) -> None:
+def check_kept(unmapped: Sequence[Block], blocks: Sequence[Block]) -> None:
     """Raises ToolError if a block lost block RAM as it was mapped to LUTs.
 
     ABC has been seen to find a unit with its memories to be for nothing, which it was not.
@@ -325,7 +325,9 @@ def _check_kept(unmapped: Sequence[Block], blocks: Sequence[Block]) -> None:
     for block in unmapped:
         before, after = block.used["bram36"], kept.get(block.name, 0)
         if before != after:
-            raise ToolError(f"{block.name} has lost block RAM, {before:g} and then {after:g}, as it was mapped to LUTs")
+            raise ToolError(
+                f"{block.name} has lost block RAM, {before:g} and then {after:g} after it was mapped to LUTs"
+            )
 
 
 def _memories(dump: str, names: str, mapping: str) -> list[Memory]:
