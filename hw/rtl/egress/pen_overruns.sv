@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // TransmissionOverrun of 802.1Q, per port and traffic class: how often a gate closed while a frame of its class was being
-// sent. One unit serves all ports, each in its turn.
+// sent. One unit serves all ports, each in its turn, which need not be that of the store.
 //
 // A frame starts only if it ends in time, so this happens when the clock is set or when gates are enabled.
 module pen_overruns
@@ -13,7 +13,6 @@ module pen_overruns
   input  logic                rst_i,
   input  logic                init_busy_i,
   input  init_index_t         init_index_i,
-  input  port_t               turn_i,            // below PORTS
   input  logic [PORTS-1:0]    overrun_i,         // up to three within a frame's time are told one by one
   input  class_t [PORTS-1:0]  class_i,           // with overrun_i, of that frame
   input  logic [PORTS-1:0]    read_i,            // of one port; held until ack_o
@@ -30,15 +29,14 @@ module pen_overruns
   localparam int unsigned INDEX_W = PORT_W + $bits(class_t);
   logic   [PORTS-1:0][1:0] waiting_q;
   class_t [PORTS-1:0]      class_q;
-  logic [PORT_W-1:0]       port;
+  logic [PORT_W-1:0]       port_q;
   logic                    counts, reads;
   logic [INDEX_W-1:0]      index_q;              // as the next two, of the turn before
   logic                    counts_q, reads_q, zero_q;
   logic [WIDTH-1:0]        count;
 
-  assign port   = PORTS > 1 ? PORT_W'(turn_i) : '0;
-  assign counts = waiting_q[port] != '0;
-  assign reads  = read_i[port] && !counts && !reads_q && !ack_o;
+  assign counts = waiting_q[port_q] != '0;
+  assign reads  = read_i[port_q] && !counts && !reads_q && !ack_o;
 
   pen_lutram_1r1w #(.WIDTH(WIDTH), .DEPTH(1 << INDEX_W)) u_counts (
     .clk_i,
@@ -50,11 +48,12 @@ module pen_overruns
   );
 
   always_ff @(posedge clk_i) begin
+    port_q <= rst_i || port_q == PORT_W'(PORTS - 1) ? '0 : port_q + 1'b1;
     for (int unsigned p = 0; p < PORTS; p++) begin
-      waiting_q[p] <= waiting_q[p] + 2'(overrun_i[p]) - 2'(counts && port == PORT_W'(p));
+      waiting_q[p] <= waiting_q[p] + 2'(overrun_i[p]) - 2'(counts && port_q == PORT_W'(p));
       if (overrun_i[p]) class_q[p] <= class_i[p];
     end
-    index_q  <= init_busy_i ? init_index_i[INDEX_W-1:0] : {port, counts ? class_q[port] : read_class_i};
+    index_q  <= init_busy_i ? init_index_i[INDEX_W-1:0] : {port_q, counts ? class_q[port_q] : read_class_i};
     counts_q <= counts;
     reads_q  <= reads;
     zero_q   <= init_busy_i;
@@ -67,5 +66,5 @@ module pen_overruns
   end
 
   logic unused;
-  assign unused = &{1'b0, turn_i, init_index_i};
+  assign unused = &{1'b0, init_index_i};
 endmodule

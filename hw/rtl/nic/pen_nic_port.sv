@@ -899,7 +899,6 @@ module pen_nic_port
     .rst_i,
     .init_busy_i (init_busy_q),
     .init_index_i(init_index_q),
-    .turn_i      ('0),
     .overrun_i   (overrun),
     .class_i     (overrun_class),
     .read_i      (overruns_read[0]),

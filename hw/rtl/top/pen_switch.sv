@@ -677,7 +677,6 @@ module pen_switch
     .rst_i,
     .init_busy_i (init_busy_q),
     .init_index_i(init_index_q),
-    .turn_i      (turn),
     .overrun_i   (overrun),
     .class_i     (overrun_class),
     .read_i      (overruns_read),
