@@ -77,14 +77,16 @@ module pen_gates
   gate_entry_t read_entry, entry_q;
 
   // The change ahead.
-  logic        armed_q, short_q, redo_q;
-  logic        at_last_q, past_last_q;              // the entry ends with the start of the last cycle, or behind it
+  logic        armed_q, was_armed_q, short_q, redo_q;
+  logic        fresh_q;                             // the entry's end or the last cycle's start may be new
+  logic        at_start_q, past_start_q;            // the entry ends with the start of the last cycle, or behind it
+  logic        at_last, past_last;                  // the same, if there is one
   logic        cut_off_q, next_cut_off_q;           // it ends with that or near before it; so does the next entry
   gate_time_t  last_start_q;
 
   logic        mine, hold, event_now, calm;
   logic [15:0] late, before_q;
-  gate_time_t  now_q, distance_q, to_last, next_to_last;
+  gate_time_t  now_q, distance_q, to_last;
   logic [1:0]  settled_q;
   logic        stepped_q, arrived_q;
 
@@ -123,18 +125,17 @@ module pen_gates
   logic [1:0]  follow_bank;
   logic        follow_change;
 
-  // The last cycle starts so much after the end of the entry, and of the next one, less one.
-  assign to_last      = last_start_q + ~end_q;
-  assign next_to_last = last_start_q + ~next_end_q;
-
-  function automatic logic is_cut_off_at(input gate_time_t distance);
-    return distance == '1 || distance[GATE_TIME_W-1:15] == '0;
-  endfunction
+  // The last cycle starts so much after the end of the next entry, less one; or of this one, as soon as that can be new.
+  logic is_cut_off_there;
+  assign to_last          = last_start_q + ~(fresh_q ? end_q : next_end_q);
+  assign is_cut_off_there = to_last == '1 || to_last[GATE_TIME_W-1:15] == '0;
+  assign at_last        = was_armed_q && at_start_q;
+  assign past_last      = was_armed_q && past_start_q;
 
   always_comb begin
     follow_change = hold_new_q || (in_last_q && last_q);
     if (follow_change) follow_bank = {1'b0, !list_q};
-    else if (in_last_q || (armed_q && (past_last_q || (at_last_q && last_q)))) follow_bank = GATE_BANK_LAST_CYCLE;
+    else if (in_last_q || (armed_q && (past_last || (at_last && last_q)))) follow_bank = GATE_BANK_LAST_CYCLE;
     else follow_bank = {1'b0, list_q};
   end
 
@@ -213,10 +214,16 @@ module pen_gates
   assign sum         = (stage_q == AGAIN_ADD ? start_q : end_q) + gate_time_t'(interval_ns);
 
   always_ff @(posedge clk_i) begin
-    at_last_q      <= armed_q && to_last == '1;
-    past_last_q    <= armed_q && to_last != '1 && to_last[GATE_TIME_W-1];
-    next_cut_off_q <= is_cut_off_at(next_to_last);
-    cut_off_q      <= event_now ? next_cut_off_q : is_cut_off_at(to_last);
+    was_armed_q <= armed_q;
+    fresh_q     <= event_now || stage_q == AGAIN_LOAD || hold || rst_i || (mine && config_i.command == GATE_COMMAND_CHANGE);
+    if (fresh_q) begin
+      at_start_q   <= to_last == '1;
+      past_start_q <= to_last != '1 && to_last[GATE_TIME_W-1];
+      cut_off_q    <= is_cut_off_there;
+    end else begin
+      next_cut_off_q <= is_cut_off_there;
+    end
+    if (event_now) cut_off_q <= next_cut_off_q;
     if (stage_q inside {CAPTURE, AGAIN_CAPTURE, HOLD_CAPTURE}) entry_q <= read_entry;
     if (stage_q inside {READ, AGAIN_READ}) {next_bank_q, next_index_q} <= read_addr;
     if (stage_q == READ) next_change_q <= follow_change;
@@ -249,7 +256,7 @@ module pen_gates
         end else if (redo_q && calm) begin
           stage_q <= COMPARE;
           redo_q  <= 1'b0;
-        end else if (armed_q && past_last_q && !in_last_q && !hold_new_q && calm && !redo_q) begin
+        end else if (armed_q && past_last && !in_last_q && !hold_new_q && calm && !redo_q) begin
           stage_q <= AGAIN_READ;
         end
       end
@@ -327,7 +334,7 @@ module pen_gates
   end
 
   // A change that is near cannot be taken back, as what follows it may have been promised to a frame.
-  assign locked_o = in_last_q || (hold_new_q && (run_q || near_q)) || past_last_q || (at_last_q && near_q);
+  assign locked_o = in_last_q || (hold_new_q && (run_q || near_q)) || past_last || (at_last && near_q);
 
   // What the list says about the time after a short last cycle is not what will be: near it, nothing is promised beyond
   // the end of an entry.
@@ -429,7 +436,7 @@ module pen_gates
     if (hold) assume (f_command_left >= gate_time_t'(1024) && f_command_left < F_FAR);
     // Only what is held is told when to go on, and a last cycle does not begin before that.
     if (hold) assume (!f_follows_q);
-    if (!f_follows_q) assume (!past_last_q);
+    if (!f_follows_q) assume (!past_last);
     if (config_i.command == GATE_COMMAND_CANCEL && mine && hold_new_q) assume (!run_q);
   end
 
@@ -446,6 +453,10 @@ module pen_gates
       if (end_valid_q) assert (f_left != '0 && !f_left[GATE_TIME_W-1]);
 
       // What holds in between, so that the proof goes by induction.
+      if (!fresh_q) begin
+        assert (at_start_q == (f_beyond == '0));
+        assert (past_start_q == (f_beyond != '0 && !f_beyond[GATE_TIME_W-1]));
+      end
       if (!stepped_q) assert (now_q - f_now_q >= 7 && now_q - f_now_q <= 9);
       if (near_q && stage_q inside {READ, CAPTURE, ADD, READY}) assert (arrived_q == !f_late[15]);
       assert (stage_q <= HOLD_LOAD && (end_valid_q || stage_q == IDLE) && (!end_valid_q || stage_q != IDLE));
