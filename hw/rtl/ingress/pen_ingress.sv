@@ -131,8 +131,8 @@ module pen_ingress #(
   assign record_frame_o = request.frame;
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) store_write_o <= '0;
-    else if (write.valid || store_write_o.valid) store_write_o <= write;
+    store_write_o <= write;
+    if (rst_i) {store_write_o.valid, store_write_o.link_valid} <= '0;
   end
 
   // ---- Cycle 1: what is asked, and of which unit. Index i below: in cycle i.
