@@ -43,6 +43,7 @@ module pen_ats #(
   input  pen_pkg::init_index_t       init_index_i,
   input  logic [7:0]                 overhead_bytes_i,
   input  logic [RESIDENCE_W-1:0]     processing_delay_max_ns_i,
+  input  logic                       may_read_i,    // with read_i at least
   input  logic                       read_i,        // a frame of stream_i may follow in the next cycle
   input  logic [$clog2(STREAMS)-1:0] stream_i,
   input  logic                       valid_i,
@@ -195,7 +196,7 @@ module pen_ats #(
     if (rst_i) on_way_q <= 1'b0;
   end
   assign write_rate_ready_o = !init_busy_i && !store_q && !on_way_q && awaited_q == write_handle
-      && !read_i;  // whose stream it is comes late
+      && !may_read_i;  // whether it is read, and of which stream, comes late
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -434,6 +435,7 @@ module pen_ats #(
       assume (f_group == LONG_AGO);
       for (int unsigned g = 0; g < GROUPS; g++) assume (u_residences.memory[g] == residence_t'(MAX_RESIDENCE_NS));
     end
+    assume (!read_i || may_read_i);
     assume (arrival_ns_i < 32);
     assume (((32'(arrival_ns_i) + EARLIEST_NS) & 7) == 0);
     assume (32'(port_i) < PORTS);

@@ -507,6 +507,7 @@ module pen_ingress #(
     .init_index_i,
     .overhead_bytes_i         (config_i.ats_overhead_bytes),
     .processing_delay_max_ns_i(config_i.processing_delay_max_ns),
+    .may_read_i               (record_5_valid),
     .read_i                   (record_5_valid && is_stream_5),
     .stream_i                 (STREAM_W'(stream_5)),
     .valid_i                  (classified_6_q.valid),

@@ -102,6 +102,7 @@ module pen_nic_ats
     .init_index_i             (init_index_q),
     .overhead_bytes_i         (overhead_bytes_i[port_q[1]]),
     .processing_delay_max_ns_i(32'(PROCESSING_NS)),
+    .may_read_i               (take),
     .read_i                   (take),
     .stream_i                 (stream_t'({turn_q, request_i[turn_q].of_queue[QUEUE_W-1:0]})),
     .valid_i                  (valid_q),

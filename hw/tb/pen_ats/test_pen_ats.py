@@ -19,7 +19,7 @@ SPACING = 66  # the shortest distance of two frames of one port
 
 async def start(dut):
     for name in (
-        "overhead_bytes_i", "processing_delay_max_ns_i", "read_i", "stream_i", "valid_i", "shape_i", "port_i",
+        "overhead_bytes_i", "processing_delay_max_ns_i", "may_read_i", "read_i", "stream_i", "valid_i", "shape_i", "port_i",
         "traffic_class_i", "length_i", "arrival_ns_i", "write_rate_i", "write_rate_index_i", "write_ns_per_byte_i",
         "write_empty_to_full_i", "write_group_i", "write_group_port_i", "write_group_class_i", "write_residence_ns_i",
     ):  # fmt: skip
@@ -46,7 +46,7 @@ class Bench:
         self.next = None  # (stream, port, class, length) that was read in the last cycle
         self.done = {"pass": 0, "discard": 0, "delayed": 0}
 
-    async def cycle(self, read=None):
+    async def cycle(self, read=None, *, may_read=True):
         """One clock; `read` is a frame whose stream is read now and which comes in the next cycle."""
         dut = self.dut
         dut.valid_i.value = int(self.next is not None)
@@ -62,6 +62,7 @@ class Bench:
             self.done["delayed"] += visible is not None and visible > earliest
             self.expected.append([LATENCY, visible])
         dut.read_i.value = int(read is not None)
+        dut.may_read_i.value = int(read is not None or (may_read and self.rng.random() < 0.2))
         if read:
             dut.stream_i.value = read[0]
         self.next = read
@@ -86,7 +87,7 @@ class Bench:
             # The output belongs to the inputs of this moment, the rising edge to come makes the write.
             if dut.write_rate_ready_o.value == 1:
                 break
-        await self.cycle()
+        await self.cycle(may_read=False)
         dut.write_rate_i.value = 0
         self.model.commit(stream, rate)
 

@@ -97,16 +97,16 @@ impl Facts {
 }
 
 impl Bridge {
-    /// Whether the hardware takes a rate of this stream in cycle `at`: not while a frame of it is being shaped, or any rate
-    /// is read.
+    /// Whether the hardware takes a rate of this stream in cycle `at`: not while a frame of it is being shaped, or a rate
+    /// may be read.
     pub fn takes_rate(&mut self, at: Tick, stream: u16, headers: &Headers) -> bool {
         let Clock::Hardware(cycles) = self.clock else { return true };
         self.settle(at + 1, cycles, headers);
         !self.in_flight(headers).any(|(seen, received, facts)| {
             let of_stream = facts.classification.stream() == Some(stream);
             match at.saturating_sub(received.turn) {
-                // Whose rate is read is not looked at in that tick.
-                5 => facts.classification.stream().is_some(),
+                // Whose rate is read, and whether one is, is not looked at in that tick.
+                5 => true,
                 6 => of_stream,
                 7..=12 => of_stream && facts.is_shaped(&seen),
                 // Its state is stored, and there is one place to write.
