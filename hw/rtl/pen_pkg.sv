@@ -330,6 +330,14 @@ package pen_pkg;
     logic [103:0] ipv4_fields;
   } header_t;
 
+  // A byte of a frame, with what has been read of its header.
+  typedef struct packed {
+    logic    valid;
+    logic    last;
+    logic    good;                    // with last: the frame is whole and without error
+    header_t header;
+  } parsed_byte_t;
+
   // TAI as IEEE 1588 writes it.
   typedef struct packed {
     logic [47:0] seconds;

@@ -16,10 +16,7 @@ module pen_ptp_parser
   input  logic         clk_i,
   input  logic         rst_i,
   input  logic         all_i,
-  input  logic         valid_i,
-  input  logic [7:0]   data_i,
-  input  logic         last_i,
-  input  logic         good_i,         // with last_i: the frame is whole and without error
+  input  parsed_byte_t byte_i,
   input  logic [7:0]   index_i,        // taken with the first byte: which cycle the frame's time is from
   output stamp_request_t request_o,
   input  logic         serve_i         // this cycle: `found` if it is set, else `good`
@@ -40,22 +37,15 @@ module pen_ptp_parser
   logic        found, is_event;
   header_t     header;
 
-  pen_header_parser u_header (
-    .clk_i,
-    .clear_i (rst_i || (valid_i && last_i)),
-    .valid_i,
-    .data_i,
-    .header_o(header)
-  );
-
-  assign found    = valid_i && state_q inside {PTP, OTHER} && count_q == 6'd31;
+  assign header   = byte_i.header;
+  assign found    = byte_i.valid && state_q inside {PTP, OTHER} && count_q == 6'd31;
   assign is_event = header.has_ports && header.ipv4_fields[39:32] == PROTOCOL_UDP
       && header.ipv4_fields[15:0] == PORT_EVENT;
 
   always_comb begin
     state_d = state_q;
     count_d = count_q;
-    if (valid_i) begin
+    if (byte_i.valid) begin
       count_d = count_q + 1'b1;
       unique case (state_q)
         HEADER: begin
@@ -75,7 +65,7 @@ module pen_ptp_parser
           count_d = '0;
         end
         PTP: begin
-          if (count_q == '0 && data_i[3:2] != '0 && !all_i) state_d = IGNORE;
+          if (count_q == '0 && header.last_two[3:2] != '0 && !all_i) state_d = IGNORE;
           if (found) state_d = FOUND;
         end
         OTHER: begin
@@ -87,7 +77,7 @@ module pen_ptp_parser
         end
         default: ;
       endcase
-      if (last_i) begin
+      if (byte_i.last) begin
         state_d = HEADER;
         count_d = '0;
       end
@@ -106,11 +96,14 @@ module pen_ptp_parser
       if (serve_i && found_q) found_q <= 1'b0;
       else if (serve_i) good_q <= 1'b0;
       if (found) found_q <= 1'b1;
-      if (valid_i && last_i && good_i && state_q == FOUND) good_q <= 1'b1;
+      if (byte_i.valid && byte_i.last && byte_i.good && state_q == FOUND) good_q <= 1'b1;
     end
-    if (valid_i) begin
+    if (byte_i.valid) begin
       if (header.position == '0) index_q <= index_i;
-      if (state_q == PTP && count_q == '0) {general_q, message_type_q} <= {data_i[3:2] != '0, data_i[1:0]};
+      if (state_q == PTP && count_q == '0) begin
+        general_q      <= header.last_two[3:2] != '0;
+        message_type_q <= header.last_two[1:0];
+      end
       if (found) sequence_id_q <= header.last_two;
       if (found) other_q <= state_q == OTHER || general_q;
     end

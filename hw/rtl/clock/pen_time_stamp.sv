@@ -5,10 +5,9 @@
 // receive side). The time of the last 256 cycles is kept, so an event has to remember only its cycle until the message
 // has been recognized. The sources take turns:
 //
-//     cycle    |  0                   |  1                    |
-//              |  source: found       |  time read            |
-//              |                      |  record written behind the queue of its source
-//     or       |  source: good        |  the record joins the queue, or is lost if the queue is full
+//     cycle    |  0              |  1          |  2
+//              |  source: found  |  time read  |  record written behind the queue of its source
+//     or       |  source: good   |             |  the record joins the queue, or is lost if the queue is full
 //
 // Sources: reception at port p, sending from port p, the input. A queue holds 15 stamps and keeps the oldest.
 //
@@ -29,10 +28,9 @@ module pen_time_stamp
   input  logic                  awake_i,         // after reset, for a while
   input  ptp_time_t             time_i,
   input  logic [2*PORTS-1:0]    all_i,           // sources of which every frame is stamped
-  // Receive: what leaves the FIFO of the MAC
+  // Receive
   input  logic [PORTS-1:0]      delimiter_i,
-  input  rx_beat_t [PORTS-1:0]  beat_i,
-  input  logic [PORTS-1:0]      beat_valid_i,    // and taken
+  input  parsed_byte_t [PORTS-1:0] received_i,   // as they are taken; the first one after its delimiter
   // Send: at the pins
   input  logic [PORTS-1:0][7:0] gmii_txd_i,
   input  logic [PORTS-1:0]      gmii_tx_en_i,
@@ -83,33 +81,22 @@ module pen_time_stamp
   // ---- Receive ----------------------------------------------------------------------------------------------------
   for (genvar p = 0; p < PORTS; p++) begin : gen_receive
     logic [7:0] delimiter_index_q;
-    logic       parser_clk, valid_q, last_q, good_q;
-    logic [7:0] data_q;
-
-    always_ff @(posedge clk_i) begin
-      valid_q <= beat_valid_i[p] && !rst_i;
-      data_q  <= beat_i[p].data;
-      last_q  <= beat_i[p].last;
-      good_q  <= beat_i[p].reason == 3'(REASON_NONE);
-    end
+    logic       parser_clk;
 
     pen_clock_gate u_gate (
       .clk_i,
-      .active_i(awake_i || valid_q || request[p].found || request[p].good),
+      .active_i(awake_i || received_i[p].valid || request[p].found || request[p].good),
       .clk_o   (parser_clk)
     );
 
     always_ff @(posedge clk_i) if (delimiter_i[p]) delimiter_index_q <= index_q - RECEIVE_CYCLES;
 
-    // A frame's first byte leaves the FIFO after its delimiter has been seen here, and 64 bytes before the next one.
+    // A frame's first byte comes 64 bytes before the next delimiter.
     pen_ptp_parser u_parser (
       .clk_i    (parser_clk),
       .rst_i,
       .all_i    (all_i[p]),
-      .valid_i  (valid_q),
-      .data_i   (data_q),
-      .last_i   (last_q),
-      .good_i   (good_q),
+      .byte_i   (received_i[p]),
       .index_i  (delimiter_index_q),
       .request_o(request[p]),
       .serve_i  (serve[p])
@@ -118,8 +105,9 @@ module pen_time_stamp
 
   // ---- Send -------------------------------------------------------------------------------------------------------
   for (genvar p = 0; p < PORTS; p++) begin : gen_send
-    logic       inside_q, valid_q, error_q, parser_clk;
-    logic [7:0] data_q;
+    logic         inside_q, valid_q, error_q, parser_clk;
+    logic [7:0]   data_q;
+    header_t      header;
 
     // One byte late, when it is known whether it is the last one.
     always_ff @(posedge clk_i) begin
@@ -135,14 +123,19 @@ module pen_time_stamp
       .clk_o   (parser_clk)
     );
 
+    pen_header_parser u_header (
+      .clk_i   (parser_clk),
+      .clear_i (rst_i || (valid_q && !gmii_tx_en_i[p])),
+      .valid_i (valid_q),
+      .data_i  (data_q),
+      .header_o(header)
+    );
+
     pen_ptp_parser u_parser (
       .clk_i    (parser_clk),
       .rst_i,
       .all_i    (all_i[PORTS+p]),
-      .valid_i  (valid_q),
-      .data_i   (data_q),
-      .last_i   (!gmii_tx_en_i[p]),
-      .good_i   (!error_q),
+      .byte_i   ('{valid: valid_q, last: !gmii_tx_en_i[p], good: !error_q, header: header}),
       .index_i  (index_q - SEND_CYCLES),
       .request_o(request[PORTS+p]),
       .serve_i  (serve[PORTS+p])
@@ -185,20 +178,24 @@ module pen_time_stamp
   };
 
   // ---- In turn: cycle 0 -------------------------------------------------------------------------------------------
-  source_t        source_q, source_next;
-  stamp_request_t chosen;
+  source_t        source_q, chosen_source_q;
+  stamp_request_t chosen_q;
   logic           joins_q, full_q, was_full_q;
   place_t [SOURCES-1:0] write_q, read_q;
-
-  assign chosen     = request[source_q];
-  assign source_next = source_q == source_t'(SOURCES - 1) ? '0 : source_q + 1'b1;
 
   always_comb begin
     serve = '0;
     serve[source_q] = 1'b1;
   end
 
-  // ---- Cycle 1: the record is written where the next of its source belongs ------------------------------------------
+  always_ff @(posedge clk_i) begin
+    source_q        <= rst_i || source_q == source_t'(SOURCES - 1) ? '0 : source_q + 1'b1;
+    chosen_source_q <= source_q;
+    chosen_q        <= request[source_q];
+    if (rst_i) {chosen_q.found, chosen_q.good} <= '0;
+  end
+
+  // ---- Cycles 1 and 2: the record is written where the next of its source belongs -----------------------------------
   kept_t       now, moment;
   logic        record_q;
   source_t     record_source_q;
@@ -211,14 +208,14 @@ module pen_time_stamp
 
   assign now = '{seconds: time_i.seconds[33:0], ns: time_i.ns, fraction: time_i.fraction[31:24]};
 
-  // The time of a cycle is asked for two cycles later at the earliest.
+  // The time of a cycle is asked for three cycles later at the earliest.
   pen_ram_1r1w #(.WIDTH($bits(kept_t)), .DEPTH(256), .READ_OLD(0)) u_times (
     .clk_i,
     .write_i     (1'b1),
     .write_addr_i(index_q),
     .write_data_i(now),
-    .read_i      (chosen.found),
-    .read_addr_i (chosen.index),
+    .read_i      (chosen_q.found),
+    .read_addr_i (chosen_q.index),
     .read_data_o (moment)
   );
 
@@ -241,20 +238,19 @@ module pen_time_stamp
   end
 
   always_ff @(posedge clk_i) begin
-    source_q        <= source_next;
     // A place that becomes free in this very cycle comes too late.
-    full_q          <= place_t'(write_q[source_next] + 1'b1) == read_q[source_next];
-    record_q        <= chosen.found;
-    record_source_q <= source_q;
-    other_q         <= chosen.other;
-    message_type_q  <= chosen.message_type;
-    sequence_id_q   <= chosen.sequence_id;
+    full_q          <= place_t'(write_q[source_q] + 1'b1) == read_q[source_q];
+    record_q        <= chosen_q.found;
+    record_source_q <= chosen_source_q;
+    other_q         <= chosen_q.other;
+    message_type_q  <= chosen_q.message_type;
+    sequence_id_q   <= chosen_q.sequence_id;
     if (take_i) begin
       taken_valid_q <= take_source_i < 5'(SOURCES) && waiting_o[take_source];
       if (take_source_i < 5'(SOURCES) && waiting_o[take_source]) read_q[take_source] <= read_q[take_source] + 1'b1;
     end
     if (clear_lost_i) lost_o <= '0;
-    joins_q    <= chosen.good && !chosen.found;
+    joins_q    <= chosen_q.good && !chosen_q.found;
     was_full_q <= full_q;
     if (joins_q) begin
       if (was_full_q) lost_o[record_source_q] <= 1'b1;
@@ -262,7 +258,6 @@ module pen_time_stamp
     end
     if (edge_lost) lost_o[2*PORTS] <= 1'b1;
     if (rst_i) begin
-      source_q      <= '0;
       full_q        <= 1'b0;
       joins_q       <= 1'b0;
       record_q      <= 1'b0;

@@ -36,6 +36,7 @@ module pen_ingress #(
   input  pen_pkg::rx_beat_t [PORTS-1:0]     beat_i,
   input  logic [PORTS-1:0]                  beat_valid_i,
   output logic [PORTS-1:0]                  beat_ready_o,
+  output pen_pkg::parsed_byte_t [PORTS-1:0] parsed_o,        // see pen_ingress_port
   input  pen_pkg::host_way_t                way_i,           // with HOST: of the frame at the last port
   output logic                              record_o,        // in the turn of its port: a frame is whole, and stored
   output pen_pkg::cell_t                    record_frame_o,
@@ -115,6 +116,7 @@ module pen_ingress #(
       .alloc_valid_i,
       .alloc_cell_i,
       .alloc_take_o  (port_take[p]),
+      .parsed_o      (parsed_o[p]),
       .request_o     (port_request[p]),
       .found_i       (port_found[p]),
       .found_stream_i(found_stream),

@@ -25,6 +25,7 @@ module pen_ingress_port #(
   input  logic                            alloc_valid_i,
   input  pen_pkg::cell_t                  alloc_cell_i,
   output logic                            alloc_take_o,
+  output pen_pkg::parsed_byte_t           parsed_o,       // of its frames, a cycle after each is taken
   output pen_ingress_pkg::request_t       request_o,
   input  logic                            found_i,        // a lookup by address found a stream
   input  pen_pkg::stream_t                found_stream_i,
@@ -148,7 +149,7 @@ module pen_ingress_port #(
   end
 
   // ---- The header, read a cycle after its bytes are taken
-  logic        parse_q;
+  logic        parse_q, parsed_last_q;
   logic [7:0]  parsed_q;
   class_t      tag_class_q;      // of the byte, if it is that of a tag
   header_t     header;
@@ -165,6 +166,9 @@ module pen_ingress_port #(
     .data_i  (parsed_q),
     .header_o(header)
   );
+
+  // Why a frame is in error has come with its last byte.
+  assign parsed_o = '{valid: parse_q, last: parsed_last_q, good: mac_reason_q == '0, header: header};
 
   correction_t correction;
 
@@ -188,6 +192,7 @@ module pen_ingress_port #(
   always_ff @(posedge clk_i) begin
     parse_q     <= state_q == FRAME && accept && !rst_i;
     parsed_q    <= beat_i.data;
+    parsed_last_q <= beat_i.last;
     tag_class_q <= config_i.class_of_pcp[beat_i.data[7:5]];
     if (parse_q && header.has_tag && header.position == 5'd14) begin
       traffic_class_q <= tag_class_q;

@@ -43,8 +43,7 @@ module pen_nic_port
   input  logic                 ats_table_ready_i,
   // What the PTP clock stamps of the frames that come
   output logic                 delimiter_o,
-  output rx_beat_t             beat_o,
-  output logic                 beat_taken_o,
+  output parsed_byte_t         received_o,
   // GMII
   input  logic                 gmii_rx_clk_i,  // 125 MHz of the link partner
   input  logic [7:0]           gmii_rxd_i,
@@ -600,8 +599,10 @@ module pen_nic_port
     .valid_o          (rx_valid),
     .ready_i          (rx_ready)
   );
-  assign beat_o       = rx_beat;
-  assign beat_taken_o = rx_valid && rx_ready;
+  header_t header;
+  assign received_o = '{
+    valid: parse_valid, last: rx_beat.last, good: rx_beat.reason == 3'(REASON_NONE), header: header
+  };
 
   pen_receive_settings #(.PORT(0), .PORTS(1)) u_receive_settings (
     .clk_i,
@@ -631,6 +632,7 @@ module pen_nic_port
     .clear_i  (parse_clear),
     .valid_i  (parse_valid),
     .data_i   (parse_byte),
+    .header_o (header),
     .decide_i (decide),
     .done_o   (decided),
     .accept_o (accept),

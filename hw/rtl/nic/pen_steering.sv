@@ -28,6 +28,7 @@ module pen_steering
   input  logic              clear_i,     // between frames
   input  logic              valid_i,
   input  logic [7:0]        data_i,
+  output header_t           header_o,
   input  logic              decide_i,    // all have come
   output logic              done_o,      // one cycle
   output logic              accept_o,
@@ -48,6 +49,7 @@ module pen_steering
   logic [11:0]  vlan_id_q;
   logic [15:0]  ethertype_q;
   logic [103:0] ipv4_fields, layer2_fields;
+  assign header_o = header;
   logic         has_ports_q;             // known long before anything is decided
 
   pen_header_parser u_header (

@@ -92,9 +92,9 @@ module pen_nic
   logic           [31:0]            clock_data;
   logic           [63:0]            gate_time_next;
   ptp_time_t                        clock_time;
-  logic     [STAMPED-1:0]           delimiter, beat_taken, tx_en, tx_er;
+  logic     [STAMPED-1:0]           delimiter, tx_en, tx_er;
   logic     [STAMPED-1:0][7:0]      txd;
-  rx_beat_t [STAMPED-1:0]           beat;
+  parsed_byte_t [STAMPED-1:0]       received;
   logic     [1:0]                   asker, asker_q;  // holds until the next access: what a command takes is its
 
   always_comb begin
@@ -121,8 +121,7 @@ module pen_nic
     .ack_o           (clock_ack),
     .data_o          (clock_data),
     .delimiter_i     (delimiter),
-    .beat_i          (beat),
-    .beat_valid_i    (beat_taken),
+    .received_i      (received),
     .gmii_txd_i      (txd),
     .gmii_tx_en_i    (tx_en),
     .gmii_tx_er_i    (tx_er),
@@ -139,8 +138,7 @@ module pen_nic
     end else begin : gen_nobody
       assign {txd[p], tx_en[p], tx_er[p]} = '0;
       assign delimiter[p]  = 1'b0;
-      assign beat_taken[p] = 1'b0;
-      assign beat[p]       = '0;
+      assign received[p]   = '0;
     end
   end
 
@@ -276,8 +274,7 @@ module pen_nic
       .ats_table_o     (ats_table[p]),
       .ats_table_ready_i(ats_table_ready[p]),
       .delimiter_o     (delimiter[p]),
-      .beat_o          (beat[p]),
-      .beat_taken_o    (beat_taken[p]),
+      .received_o      (received[p]),
       .gmii_rx_clk_i   (gmii_rx_clk_i[p]),
       .gmii_rxd_i      (gmii_rxd_i[p]),
       .gmii_rx_dv_i    (gmii_rx_dv_i[p]),

@@ -339,6 +339,7 @@ module pen_switch
   // Identify, forward, shape.
   store_write_t store_write;
   label_write_t frame_label;
+  parsed_byte_t [PORTS-1:0] parsed;
   logic         alloc_valid, alloc_take;
   cell_t        alloc_cell;
   classified_t  classified;
@@ -367,6 +368,7 @@ module pen_switch
     .awake_i      (awake),
     .beat_valid_i (beat_valid),
     .beat_ready_o (beat_ready),
+    .parsed_o     (parsed),
     .way_i        (host_way),
     .record_o     (record),
     .record_frame_o(record_frame),
@@ -388,6 +390,13 @@ module pen_switch
     stepped_q   <= stepped_next;
   end
 
+  // What the host gives to the switch has not been received.
+  parsed_byte_t [PORTS-1:0] received;
+  always_comb begin
+    received = parsed;
+    for (int unsigned p = 0; p < PORTS; p++) if (!WIRES[p]) received[p].valid = 1'b0;
+  end
+
   pen_clock #(.PORTS(PORTS), .LEAD_CYCLES(LEAD_CYCLES)) u_clock (
     .clk_i,
     .rst_i,
@@ -400,8 +409,7 @@ module pen_switch
     .ack_o           (clock_ack),
     .data_o          (clock_rdata),
     .delimiter_i     (delimiter),
-    .beat_i          (beat),
-    .beat_valid_i    (beat_valid & beat_ready & WIRES),
+    .received_i      (received),
     .gmii_txd_i      (gmii_txd_o),
     .gmii_tx_en_i    (gmii_tx_en_o),
     .gmii_tx_er_i    (gmii_tx_er_o),

@@ -9,7 +9,7 @@ import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 from gmii import with_fcs
-from runner import run_module
+from runner import HERE, run_module
 
 HOLDS = 15  # stamps of a source
 EVENT_PORT = 319
@@ -376,4 +376,5 @@ async def edges_of_the_input(dut):
 
 @pytest.mark.parametrize("ports", [pytest.param(2, marks=pytest.mark.slow), 4, 8])
 def test_pen_time_stamp(ports):
-    run_module("pen_time_stamp", __name__, {"PORTS": ports})
+    own = HERE / "pen_time_stamp" / "pen_time_stamp_tb.sv"
+    run_module("pen_time_stamp_tb", __name__, {"PORTS": ports}, extra_sources=[own])
