@@ -144,6 +144,12 @@ package pen_pkg;
   localparam logic [15:0] TYPE_PTP = 16'h88F7;
   localparam length_t MIN_FRAME_BYTES = 64;
 
+  // Of the one bit that is set.
+  function automatic class_t class_of(input logic [CLASSES-1:0] classes);
+    class_of = '0;
+    for (int unsigned k = 0; k < CLASSES; k++) if (classes[k]) class_of |= class_t'(k);
+  endfunction
+
   // Whether a port of a switch of that size sends a frame that loses bytes so much later: its words come no faster than it
   // sends them.
   function automatic logic waits_for_words(input int unsigned ports);

@@ -248,7 +248,11 @@ fn a_rate_is_taken_but_while_its_stream_is_being_shaped() {
     };
     let plain = config();
     assert_eq!(of_stream(&plain, 5, 1), (5..=13).collect::<Vec<_>>());
-    assert_eq!(of_stream(&plain, 5, 2), [5, 13], "of another one: while its rate is read, and while its state is written");
+    assert_eq!(
+        of_stream(&plain, 5, 2),
+        [5, 13],
+        "of another one: while its rate is read, and while its state is written"
+    );
     assert_eq!(of_stream(&plain, 4, 1), [5, 6], "of a class without ATS");
     let nowhere = BridgeConfig { static_addresses: vec![(MAC + 1, 10, 0)], ..config() };
     assert_eq!([1, 2].map(|stream| of_stream(&nowhere, 5, stream)), [vec![5, 6], vec![5]]);

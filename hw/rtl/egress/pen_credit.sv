@@ -85,10 +85,7 @@ module pen_credit
     if (sending) class_q <= sending_class;
   end
 
-  always_comb begin
-    sending_class = '0;
-    for (int unsigned k = 0; k < CLASSES; k++) if (transmits_q[k]) sending_class |= class_t'(k);
-  end
+  assign sending_class = class_of(transmits_q);
 
   // --- credit ------------------------------------------------------------------------------------------------------
   logic    [CLASSES-1:0] enable_q;

@@ -71,7 +71,7 @@ module pen_queue
   frame_t             unlink_frame, granted_frame, check_frame, offer_frame;
   pool_e              pool;
   length_t            length, offer_wire;
-  logic               coming, offer;
+  logic               may_come, coming, offer;
   cycle_t             offer_visible, cycle_next;
   logic [CLASSES-1:0] valid, ready, fits;
   logic               look, looked;
@@ -83,10 +83,10 @@ module pen_queue
   class_t             check_class, given_up_class;
   list_t              given_up_list;
   frame_t             given_up_frame;
-  logic [CLASSES-1:0] given_up;
+  logic [CLASSES-1:0] given_up, barred;
 
   logic               popped_q, read_q;          // granted in the cycle before, two cycles before
-  class_t             grant_class, granted_class_q; // of the frame granted last; until another may be
+  class_t             granted_class;             // of the frame taken out that has yet to go its way
   list_t              granted_list_q;            // a cycle later
   frame_t             granted_frame_q;
   logic               taken_q, follows_q;        // it has not gone its way; not begun
@@ -114,8 +114,9 @@ module pen_queue
     .length_o       (length),
     .slot_words_o   (popped_slot_words_o),
     .edit_o         (popped_edit_o),
-    .coming_o       (coming),
+    .may_come_o     (may_come),
     .coming_class_o (coming_class),
+    .coming_o       (coming),
     .offer_o        (offer),
     .offer_list_o   (offer_list),
     .offer_class_o  (offer_class),
@@ -133,8 +134,9 @@ module pen_queue
     .guard_next_i,
     .remaining_next_ns_i,
     .after_next_ns_i,
-    .coming_i       (coming),
+    .may_come_i     (may_come),
     .coming_class_i (coming_class),
+    .coming_i       (coming),
     .offer_i        (offer),
     .offer_list_i   (offer_list),
     .offer_visible_i(offer_visible),
@@ -142,7 +144,7 @@ module pen_queue
     .offer_wire_i   (offer_wire),
     .searched_i     (searched),
     .granted_i      (taken_class_q & {CLASSES{popped_q}}),
-    .granted_class_i(granted_class_q),
+    .granted_class_i(granted_class),
     .granted_frame_o(granted_frame),
     .granted_list_o (granted_list),
     .expires_i      (expires),
@@ -165,11 +167,10 @@ module pen_queue
     .rst_i,
     .enable_i       (may_grant),
     .round_robin_i,
-    .ready_i        (ready & ~given_up),
+    .ready_i        (ready & ~barred),
     .fits_i         (fits),
     .credit_i,
     .grant_o,
-    .class_o        (grant_class),
     .chosen_o       (chosen)
   );
 
@@ -195,6 +196,7 @@ module pen_queue
     .popped_i          (popped_q),
     .expires_o         (expires),
     .given_up_o        (given_up),
+    .barred_o          (barred),
     .granted_i         (popped_q || read_q),
     .ready_to_release_i(expired_ready_i),
     .holds_o           (holds),
@@ -212,7 +214,7 @@ module pen_queue
   assign follows = follows_q && lists_idle && !holds;
   assign unlink  = given_up_unlink || follows;
   assign {unlink_class, unlink_list, unlink_frame} = holds
-      ? {given_up_class, given_up_list, given_up_frame} : {granted_class_q, granted_list_q, granted_frame_q};
+      ? {given_up_class, given_up_list, given_up_frame} : {granted_class, granted_list_q, granted_frame_q};
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -229,12 +231,13 @@ module pen_queue
     // None is taken where one may be granted.
     taken_class_q <= granted_o | (settled && !popped_q && !follows_q ? '0 : taken_class_q);
     if (rst_i) taken_class_q <= '0;
-    if (may_grant) granted_class_q <= grant_class;
     if (popped_q) begin
       granted_list_q  <= granted_list;
       granted_frame_q <= granted_frame;
     end
   end
+
+  assign granted_class = class_of(taken_class_q);
 
   assign searched  = given_up | taken_class_q;
   assign busy      = popped_q || follows_q;
@@ -243,7 +246,7 @@ module pen_queue
   assign popped_o = '{
     valid: popped_q,
     pool: pool,
-    traffic_class: popped_q ? granted_class_q : given_up_class,
+    traffic_class: popped_q ? granted_class : given_up_class,
     port: popped_q ? port_t'(granted_list[LIST_W-1:1]) : port_t'(given_up_list[LIST_W-1:1]),
     frame: popped_q ? cell_t'(granted_frame) : cell_t'(given_up_frame),
     length: length
@@ -262,7 +265,9 @@ module pen_queue
   // selected before its time (pen_queue_candidates).
   logic [2:0]         f_past_q = '0;  // cycles that have passed, up to three
   logic [CLASSES-1:0] f_fits;
-  assign f_fits = u_candidates.f_fits;
+  class_t             f_chosen;
+  assign f_fits   = u_candidates.f_fits;
+  assign f_chosen = class_of(chosen);
 
   always_ff @(posedge clk_i) f_past_q <= {f_past_q[1:0], 1'b1};
 
@@ -271,10 +276,10 @@ module pen_queue
     assert (f_past_q[0] || !f_past_q[1]);
     assert (f_past_q[1] || !f_past_q[2]);
     if (&f_past_q && !rst_i) begin
-      if (grant_o) assert (tx_ready_i && ready[grant_class] && f_fits[grant_class] && credit_i[grant_class]);
-      assert (granted_o == (grant_o ? CLASSES'(1) << grant_class : '0));
+      if (grant_o) assert (tx_ready_i && ready[f_chosen] && f_fits[f_chosen] && credit_i[f_chosen]);
+      assert (granted_o == (grant_o ? CLASSES'(1) << f_chosen : '0));
       for (int unsigned k = 0; k < CLASSES; k++)
-        if (grant_o && u_selection.member_q == '0 && k > 32'(grant_class))
+        if (grant_o && u_selection.member_q == '0 && k > 32'(f_chosen))
           assert (!(ready[k] && f_fits[k] && credit_i[k] && !given_up[k]));
       // What is told a cycle ahead of an offer is true of it.
       assert (u_candidates.offered_q == (offer ? CLASSES'(1) << offer_class : '0));
@@ -296,10 +301,10 @@ module pen_queue
   typedef logic [LIST_W+$bits(class_t)-1:0] f_queue_t;
   f_queue_t           f_candidate, f_any, f_granted, f_given_up, f_offered, f_walking, f_unlink;
 
-  assign {f_candidate_frame, f_candidate_list} = u_candidates.u_frame.memory[f_class];
+  assign {f_candidate_frame, f_candidate_list} = u_candidates.u_frame.memory[{f_class, u_candidates.place_q[f_class]}];
   assign f_candidate = {f_candidate_list, f_class};
   assign f_any       = {f_list, f_class};
-  assign f_granted   = {granted_list_q, granted_class_q};
+  assign f_granted   = {granted_list_q, granted_class};
   assign f_given_up  = {given_up_list, given_up_class};
   assign f_offered   = {offer_list, offer_class};
   assign f_unlink    = {unlink_list, unlink_class};
@@ -337,7 +342,7 @@ module pen_queue
     end
     assume (enqueue_i.port < 3'(PORTS));
     if (f_past_q) begin
-      if (popped_q && granted_class_q == f_class) assert (f_candidate_stands && f_candidate_head == granted_frame);
+      if (popped_q && granted_class == f_class) assert (f_candidate_stands && f_candidate_head == granted_frame);
       if (expires[f_class]) assert (valid[f_class] && f_candidate_stands && f_candidate_head == given_up_frame);
       if (unlink && unlink_class == f_class) begin
         assert (lists_idle && f_unlink_stands && f_unlink_head == unlink_frame);
@@ -349,15 +354,15 @@ module pen_queue
       // What makes it hold. Only a candidate is ready. Who is on its way, and whose class is searched:
       assert (!(popped_q || follows_q) || taken_q);
       assert (!(popped_q && follows_q));
-      if (popped_q) assert (valid[granted_class_q]);
-      if (popped_q && granted_class_q == f_class) assert (!offer || f_offered != f_candidate);
-      assert (taken_class_q == (taken_q ? CLASSES'(1) << granted_class_q : '0));
+      if (popped_q) assert (valid[granted_class]);
+      if (popped_q && granted_class == f_class) assert (!offer || f_offered != f_candidate);
+      assert (taken_class_q == (taken_q ? CLASSES'(1) << granted_class : '0));
       assert (!holds || (lists_idle && u_lifetime.given_up_q == CLASSES'(1) << given_up_class));
       assert (!u_lifetime.fresh_q || (holds && !follows_q));
       if (given_up != '0 && !holds) assert (!lists_idle && given_up == CLASSES'(1) << f_walking[$bits(class_t)-1:0]);
       if (taken_q && !popped_q && !follows_q)
-        assert (!lists_idle && granted_class_q == f_walking[$bits(class_t)-1:0] && given_up == '0);
-      if (taken_q) assert (!given_up[granted_class_q]);
+        assert (!lists_idle && granted_class == f_walking[$bits(class_t)-1:0] && given_up == '0);
+      if (taken_q) assert (!given_up[granted_class]);
       if (!lists_idle) assert (searched[f_walking[$bits(class_t)-1:0]]);
       if (!lists_idle && (popped_q || follows_q)) assert (given_up != '0);
       // Candidate, offer and what waits for its way stand at the heads of different lists.
@@ -367,7 +372,7 @@ module pen_queue
         assert (f_offered_stands && f_offered_head == offer_frame);
         if (valid[f_class] && !searched[f_class]) assert (f_offered != f_candidate);
       end
-      if (follows_q && granted_class_q == f_class) begin
+      if (follows_q && granted_class == f_class) begin
         assert (f_granted_stands && f_granted_head == granted_frame_q);
         assert (!valid[f_class] || f_candidate != f_granted);
         assert (!offer || f_offered != f_granted);
@@ -385,7 +390,7 @@ module pen_queue
 
       assert (((ready | u_candidates.soon_q | u_candidates.due_q) & ~valid) == '0);
       cover (unlink && unlink_class == f_class && f_any_filled && f_list > unlink_list);
-      cover (follows_q && settled && granted_class_q == f_class && f_any_filled);
+      cover (follows_q && settled && granted_class == f_class && f_any_filled);
     end
   end
 `endif

@@ -23,9 +23,10 @@ module pen_queue_candidates
   input  logic                  guard_next_i,         // gates will close: a frame has to end before its own does
   input  logic [15:0]           remaining_next_ns_i,  // until the end of this entry of the gate list
   input  window_t [CLASSES-1:0] after_next_ns_i,      // beyond it, the gate stays open for so long
-  // A head of a list: that there will be one in the next cycle, and of which class; then the head
-  input  logic                  coming_i,
+  // A head of a list: that there may be one in the next cycle, and of which class; that there will be one; then the head
+  input  logic                  may_come_i,
   input  class_t                coming_class_i,
+  input  logic                  coming_i,             // comes late
   input  logic                  offer_i,
   input  logic [LIST_W-1:0]     offer_list_i,         // of equal times the lower list goes first
   input  cycle_t                offer_visible_i,
@@ -48,7 +49,7 @@ module pen_queue_candidates
   // For age
   input  logic                  look_i,               // at this class in the next cycle
   input  class_t                look_class_i,
-  output logic                  looked_o,             // there was no offer
+  output logic                  looked_o,             // no offer could come
   output class_t                looked_class_o,
   output logic [7:0]            until_o,              // in 2^20 cycles, when the candidate becomes visible
   output length_t               looked_wire_o
@@ -62,14 +63,16 @@ module pen_queue_candidates
 
   cycle_t             now_q, next_q, ahead_q;         // the count of cycles, now and of the next two cycles
   logic [CLASSES-1:0] valid_q, ready_q, due_q;        // due: ready in the next cycle
+  logic [CLASSES-1:0] place_q;                        // where in memory it stands, of two places of its class
   logic [CLASSES-1:0] soon_q;                         // becomes ready within 2^SOON_W cycles, if it is not yet
   logic [CLASSES-1:0][SOON_W-1:0] visible_low_q;
   logic [CLASSES-1:0] fits_q;
   length_t            wire_q[CLASSES];
-  class_t             class_q;                        // of the offer if there is one, else of the candidate looked at
+  class_t             class_d, class_q;               // of the offer if there may be one, else of the candidate looked at
   logic [CLASSES-1:0] offered_q;                      // the class has an offer
   logic               offer_ready, offer_soon, offer_due, offer_earlier, offer_fits, load;
-  order_t             offer_order, candidate_order, compared_order, order_difference;
+  order_t             offer_order, stored_order, candidate_q, compared_order, order_difference;
+  logic               class_stays;                    // what is offered now is compared with what may be offered next
   cycle_t             offer_lead;
   length_t            candidate_wire;
 
@@ -88,7 +91,7 @@ module pen_queue_candidates
   assign offer_soon       = offer_lead[$high(cycle_t):SOON_W] == '0;
   assign offer_due        = offer_soon && offer_lead[SOON_W-1:0] == '0;
   assign compared_order   = offer_i ? offer_order : {now_q, {LIST_W{1'b1}}};
-  assign order_difference = candidate_order + ~compared_order;
+  assign order_difference = candidate_q + ~compared_order;
   assign offer_earlier    = offer_ready != (ready_q[class_q] || due_q[class_q])
       ? offer_ready : !order_difference.visible[$high(cycle_t)];
 
@@ -122,13 +125,19 @@ module pen_queue_candidates
   assign offer_fits      = open_next_i[class_q] && (far || !offer_left_ns[FAR_W+2]);
 
   class_t turn_d, turn_q, soon_class_q;
-  logic   look_age_q, becomes_soon_q;
-  assign turn_d = turn_q + class_t'(!offer_i && !look_age_q);
+  logic   may_come_q, look_age_q, becomes_soon_q;
+  assign turn_d = turn_q + class_t'(!may_come_q && !look_age_q);
+
+  assign class_d     = may_come_i ? coming_class_i : look_i ? look_class_i : turn_d;
+  assign class_stays = offer_i && class_d == class_q;
 
   always_ff @(posedge clk_i) begin
     turn_q     <= rst_i ? '0 : turn_d;
+    may_come_q <= may_come_i && !rst_i;
     look_age_q <= look_i;
-    class_q    <= coming_i ? coming_class_i : look_i ? look_class_i : turn_d;
+    class_q    <= class_d;
+    // The candidate of the class, read a cycle ahead.
+    if (!class_stays || load) candidate_q <= class_stays ? offer_order : stored_order;
     offered_q  <= coming_i ? CLASSES'(1) << coming_class_i : '0;
     if (rst_i) becomes_soon_q <= 1'b0;
     else if (offer_i) becomes_soon_q <= load && offer_soon;
@@ -136,7 +145,7 @@ module pen_queue_candidates
     soon_class_q <= class_q;
   end
 
-  assign looked_o       = look_age_q && !offer_i;
+  assign looked_o       = look_age_q && !may_come_q;
   assign looked_class_o = class_q;
   assign until_o        = order_difference.visible[27:20];
   assign looked_wire_o  = candidate_wire;
@@ -148,6 +157,7 @@ module pen_queue_candidates
 
     // Without a choice between loads and other changes, which is as late as they are.
     always_ff @(posedge clk_i) begin
+      place_q[k] <= !rst_i && (place_q[k] ^ loaded[k]);
       valid_q[k] <= !rst_i && (loaded[k] || (stays && valid_q[k]));
       ready_q[k] <= !rst_i && ((loaded[k] && offer_ready) || (!loaded[k] && stays && (ready_q[k] || due_q[k])));
       soon_q[k]  <= !rst_i && !loaded[k] && stays && soon;
@@ -166,23 +176,32 @@ module pen_queue_candidates
   assign ready_o = ready_q;
   assign fits_o  = fits_q;
 
-  // What the candidates are, for the one that is compared.
-  pen_lutram_1r1w #(.WIDTH($bits(order_t) + $bits(length_t)), .DEPTH(CLASSES)) u_order (
+  // Candidates, for the one that is compared, the one that was selected and the one that may be given up. An offer is
+  // written beside its class's candidate, before it is known which of the two stays.
+  pen_lutram_1r1w #(.WIDTH($bits(order_t)), .DEPTH(2 * CLASSES)) u_order (
     .clk_i,
-    .write_i     (load),
-    .write_addr_i(class_q),
-    .write_data_i({offer_order, offer_wire_i}),
-    .read_addr_i (class_q),
-    .read_data_o ({candidate_order, candidate_wire})
+    .write_i     (offer_i),
+    .write_addr_i({class_q, !place_q[class_q]}),
+    .write_data_i(offer_order),
+    .read_addr_i ({class_d, place_q[class_d]}),
+    .read_data_o (stored_order)
   );
 
-  // The frame that was selected, and the one that may be given up.
-  pen_lutram_nr1w #(.WIDTH(CELL_W + LIST_W), .DEPTH(CLASSES)) u_frame (
+  pen_lutram_1r1w #(.WIDTH($bits(length_t)), .DEPTH(2 * CLASSES)) u_wire (
     .clk_i,
-    .write_i     (load),
-    .write_addr_i(class_q),
+    .write_i     (offer_i),
+    .write_addr_i({class_q, !place_q[class_q]}),
+    .write_data_i(offer_wire_i),
+    .read_addr_i ({class_q, place_q[class_q]}),
+    .read_data_o (candidate_wire)
+  );
+
+  pen_lutram_nr1w #(.WIDTH(CELL_W + LIST_W), .DEPTH(2 * CLASSES)) u_frame (
+    .clk_i,
+    .write_i     (offer_i),
+    .write_addr_i({class_q, !place_q[class_q]}),
     .write_data_i({offer_frame_i, offer_list_i}),
-    .read_addr_i ({check_class_i, granted_class_i}),
+    .read_addr_i ({check_class_i, place_q[check_class_i], granted_class_i, (granted_i & place_q) != '0}),
     .read_data_o ({check_frame_o, check_list_o, granted_frame_o, granted_list_o})
   );
 
@@ -205,7 +224,7 @@ module pen_queue_candidates
   logic signed [28:0]    f_wait_q, f_offer_wait; // until the candidate of that class is visible
   cycle_t                f_visible;
 
-  assign f_visible = u_order.memory[f_class][$bits(length_t)+LIST_W+:$bits(cycle_t)];
+  assign f_visible = u_order.memory[{f_class, place_q[f_class]}][LIST_W+:$bits(cycle_t)];
 
   assign f_now = late_cycle_i + cycle_t'(LATE);
   assign f_offer_wait = 29'($signed(cycle_t'(offer_visible_i - f_now)));
@@ -239,6 +258,7 @@ module pen_queue_candidates
           || 17'(wire_q[k]) * 17'd8 <= 17'(f_remaining_q) + 17'(f_after_q[k]));
     end
     if (&f_past_q && !rst_i) begin
+      assert (!valid_q[class_q] || candidate_q == u_order.memory[{class_q, place_q[class_q]}]);
       for (int unsigned k = 0; k < CLASSES; k++) begin
         assert (!ready_q[k] || valid_q[k]);
         assert (!(soon_q[k] || due_q[k]) || valid_q[k]);

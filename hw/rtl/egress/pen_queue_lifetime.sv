@@ -37,6 +37,7 @@ module pen_queue_lifetime
   input  logic                  popped_i,             // a frame was granted in the cycle before
   output logic [CLASSES-1:0]    expires_o,            // the class's candidate is given up; one bit at most
   output logic [CLASSES-1:0]    given_up_o,           // no other frame of the class is served
+  output logic [CLASSES-1:0]    barred_o,             // the same where one may be selected; early
   // Held until it is released
   input  logic                  granted_i,            // what was read of a frame is that of a selected one
   input  logic                  ready_to_release_i,
@@ -81,6 +82,7 @@ module pen_queue_lifetime
   assign taken_back = fresh_q && popped_i;
   assign expires_o  = given_up_q & {CLASSES{fresh_q && !popped_i}};
   assign given_up_o = given_up_q & {CLASSES{!taken_back}};
+  assign barred_o   = given_up_q;  // in the cycle behind a grant there is no other
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin

@@ -40,8 +40,9 @@ module pen_queue_lists
   output length_t            length_o,
   output slot_words_t        slot_words_o,           // of its length as it has the wire; what is left of it, length and edit say
   output edit_t              edit_o,
-  output logic               coming_o,               // there will be an offer in the next cycle
-  output logic [CLASS_W-1:0] coming_class_o,         // with coming_o
+  output logic               may_come_o,             // there may be an offer in the next cycle
+  output logic [CLASS_W-1:0] coming_class_o,         // with may_come_o: of this class
+  output logic               coming_o,               // there will be one, which is known later in the cycle
   output logic               offer_o,                // stands at the head of its list
   output logic [LIST_W-1:0]  offer_list_o,
   output logic [CLASS_W-1:0] offer_class_o,
@@ -77,7 +78,7 @@ module pen_queue_lists
   logic              last_q;                         // no other frame is in its list
   queue_t            offer_queue_q;
 
-  logic   enqueue, filled, walk_filled, emptied, head_write, link_read;
+  logic   enqueue, filled, walk_filled, emptied, head_write, link_read, begins_scan;
   queue_t enqueue_to, queue;                         // queue: whose head may change
   frame_t tail, walk_tail, next_frame, reread;
   head_t  head_update, scanned, offer_q;
@@ -155,6 +156,8 @@ module pen_queue_lists
   assign enqueue_slot = enqueue_i.slot[PORT];
   assign taken_slot   = slot_length_of(taken_q.slot_words, taken_q.length, taken_q.edit, PORTS);
 
+  assign begins_scan = !enqueue && (state_q == HEAD || (state_q == UNLINK && last_q));
+
   always_comb begin
     state_d   = state_q;
     link_read = 1'b0;
@@ -163,16 +166,17 @@ module pen_queue_lists
       LAST: state_d = UNLINK;
       UNLINK: begin
         link_read = !enqueue;
-        if (!enqueue) state_d = last_q ? SCAN : NEXT;
+        if (!enqueue) state_d = NEXT;
       end
       NEXT: state_d = INFO;
       INFO: if (!read_i && !held_i) state_d = TAKE;
       TAKE: state_d = HEAD;
-      HEAD: if (!enqueue) state_d = SCAN;
+      HEAD: ;
       SCAN: if (!enqueue && walk_q.list == LIST_W'(2 * PORTS - 1)) state_d = SETTLE;
       SETTLE: state_d = IDLE;
       default: state_d = IDLE;
     endcase
+    if (begins_scan) state_d = SCAN;
   end
 
   always_ff @(posedge clk_i) begin
@@ -186,7 +190,7 @@ module pen_queue_lists
     if (enqueue && enqueue_to == walk_q) last_q <= 1'b0;
     if (state_q == NEXT) frame_q <= next_frame;
     if (state_q == TAKE) taken_q <= info;
-    if (state_q != SCAN && state_d == SCAN) walk_q.list <= '0;
+    if (begins_scan) walk_q.list <= '0;
     else if (state_q == SCAN && !enqueue) walk_q.list <= walk_q.list + 1'b1;
   end
 
@@ -194,6 +198,7 @@ module pen_queue_lists
   assign settled_o = state_q == SETTLE;
 
   assign coming_o       = !rst_i && (enqueue ? !filled : state_q == SCAN && walk_filled);
+  assign may_come_o     = enqueue || state_q == SCAN;
   assign coming_class_o = queue.traffic_class;
 
   always_ff @(posedge clk_i) begin

@@ -16,8 +16,7 @@ module pen_selection
   input  logic [CLASSES-1:0] fits_i,          // its gate is open until the frame has ended
   input  logic [CLASSES-1:0] credit_i,        // its credit is not negative, or it needs none
   output logic               grant_o,
-  output class_t             class_o,         // with grant_o
-  output logic [CLASSES-1:0] chosen_o         // the same, a bit for each class
+  output logic [CLASSES-1:0] chosen_o         // with grant_o: one bit
 );
   // Served first: classes above the level and members that have their turn before it begins anew, by number; then the
   // other members; then the classes below. Who goes before whom is known a cycle before somebody may send.
@@ -25,8 +24,7 @@ module pen_selection
   logic [CLASSES-1:0][CLASSES-1:0] above_d, above_q;    // bit k of j, for j below k: class k goes before class j
   logic [CLASSES-1:0][CLASSES-1:0] ahead;               // bit j of k: class j goes before class k
   logic                            granted_q;           // in the cycle before, as the next two
-  class_t                          class_q;
-  logic [CLASSES-1:0]              was_member_q;
+  logic [CLASSES-1:0]              chosen_q, was_member_q;
   class_t                          last_q;              // the member served last
   logic                            takes_turn;          // that class was one
 
@@ -49,21 +47,19 @@ module pen_selection
       goes_first[k] = may_send[k] && (may_send[k/4*4+:4] & ahead[k][k/4*4+:4]) == '0;
       chosen_o[k]   = goes_first[k] && (may_send[4-k/4*4+:4] & ahead[k][4-k/4*4+:4]) == '0;
     end
-    class_o = '0;
-    for (int unsigned k = 0; k < CLASSES; k++) if (chosen_o[k]) class_o |= class_t'(k);
   end
 
   assign grant_o    = enable_i && may_send != '0;
-  assign takes_turn = granted_q && was_member_q[class_q];
+  assign takes_turn = granted_q && (chosen_q & was_member_q) != '0;
 
   always_ff @(posedge clk_i) begin
     member_q     <= round_robin_i;
     was_member_q <= member_q;
     above_q      <= above_d;
     granted_q    <= grant_o && !rst_i;
-    class_q      <= class_o;
+    chosen_q     <= chosen_o;
     if (rst_i) last_q <= '0;
-    else if (takes_turn) last_q <= class_q;
+    else if (takes_turn) last_q <= class_of(chosen_q);
   end
 
 `ifdef FORMAL
@@ -72,13 +68,14 @@ module pen_selection
   // a member may send no other member is served twice, so it waits for one frame of each at most.
   logic               f_past_q = 1'b0;
   logic [1:0]         f_granted_q;            // in the last two cycles
-  class_t             f_last;
+  class_t             f_last, f_chosen;
   class_t             f_class;                // any
   logic [CLASSES-1:0] f_served_q;             // members, while that class could have been served
   logic               f_waits;
   logic [CLASSES-1:0] f_first;
 
-  assign f_last  = takes_turn ? class_q : last_q;
+  assign f_chosen = class_of(chosen_o);
+  assign f_last  = takes_turn ? class_of(chosen_q) : last_q;
   assign f_waits = may_send[f_class] && member_q[f_class];
 
   // How many turns are before that of a class.
@@ -98,8 +95,8 @@ module pen_selection
     f_class     <= f_class;
     f_granted_q <= {f_granted_q[0], grant_o || rst_i};
     if (rst_i || !f_waits || round_robin_i != member_q) f_served_q <= '0;
-    else if (grant_o && member_q[class_o]) f_served_q <= f_served_q | (CLASSES'(1) << class_o);
-    if (grant_o && class_o == f_class) f_served_q <= '0;
+    else if (grant_o && member_q[f_chosen]) f_served_q <= f_served_q | (CLASSES'(1) << f_chosen);
+    if (grant_o && f_chosen == f_class) f_served_q <= '0;
   end
 
   always_comb begin
@@ -117,13 +114,13 @@ module pen_selection
         assert (member_q[k] && k != 32'(f_class) && f_turns(class_t'(k)) > f_turns(f_class));
     end
     if (grant_o && f_past_q) begin
-      assert (enable_i && ready_i[class_o] && fits_i[class_o] && credit_i[class_o]);
-      assert (chosen_o == CLASSES'(1) << class_o);
-      for (int unsigned k = 0; k < CLASSES; k++) assert (!may_send[k] || f_rank(class_t'(k)) <= f_rank(class_o));
-      assert (!(f_waits && f_served_q[class_o]));
+      assert (enable_i && ready_i[f_chosen] && fits_i[f_chosen] && credit_i[f_chosen]);
+      assert (chosen_o == CLASSES'(1) << f_chosen);
+      for (int unsigned k = 0; k < CLASSES; k++) assert (!may_send[k] || f_rank(class_t'(k)) <= f_rank(f_chosen));
+      assert (!(f_waits && f_served_q[f_chosen]));
     end
     if (!grant_o) assert (!enable_i || may_send == '0);
-    cover (grant_o && f_past_q && f_waits && f_served_q != '0 && class_o == f_class);
+    cover (grant_o && f_past_q && f_waits && f_served_q != '0 && f_chosen == f_class);
   end
 `endif
 endmodule

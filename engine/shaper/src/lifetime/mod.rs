@@ -254,7 +254,7 @@ impl Lifetime {
 
     /// Whether a look leads to a pop, in the cycle after it.
     fn is_taken(&self, look: Look, ports: u16) -> bool {
-        let offered = self.enqueues().any(|enqueue| enqueue.head && enqueue.at + 1 == look.at);
+        let offered = self.enqueues().any(|enqueue| enqueue.at + 1 == look.at);
         let is_at_rest = match self.pop {
             Some(pop) if pop.since > look.at + 1 => true,
             Some(pop) if pop.at + LONGEST_POP > look.at => self.rest_after(pop, None, ports) <= look.at,

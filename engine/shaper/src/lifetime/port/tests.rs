@@ -216,12 +216,12 @@ fn a_look_needs_queues_at_rest() {
     }
 }
 
-/// Nor while a frame is queued at the head of its queue, in the cycle before: the class is looked at again in the next round.
+/// Nor if a frame is queued in the cycle before, of whatever class: this one is looked at again in the next round.
 #[test]
 fn a_look_makes_way_for_a_frame_that_is_queued() {
     let line = line(Some(4));
-    let heads = [(LOOK - 1, 1, TURN + ROUND), (LOOK - 2, 1, TURN), (LOOK - 1, 3, TURN)];
-    for (at, class, turn) in heads {
+    let queued = [(LOOK - 1, 1, TURN + ROUND), (LOOK - 2, 1, TURN), (LOOK - 1, 3, TURN + ROUND)];
+    for (at, class, turn) in queued {
         let mut port = old(&line, 2 * LIFETIME_CYCLES);
         let mut done = run(&mut port, &line, at - 1, &[]);
         enqueue(&mut port, &line, at, copy(1, at + 6, class, 64));
