@@ -71,7 +71,7 @@ module pen_queue
   frame_t             unlink_frame, granted_frame, check_frame, offer_frame;
   pool_e              pool;
   length_t            length, offer_wire;
-  logic               may_come, coming, offer;
+  logic               may_come, offer;
   cycle_t             offer_visible, cycle_next;
   logic [CLASSES-1:0] valid, ready, fits;
   logic               look, looked;
@@ -114,9 +114,9 @@ module pen_queue
     .length_o       (length),
     .slot_words_o   (popped_slot_words_o),
     .edit_o         (popped_edit_o),
+    .cycle_next_i   (cycle_next),
     .may_come_o     (may_come),
     .coming_class_o (coming_class),
-    .coming_o       (coming),
     .offer_o        (offer),
     .offer_list_o   (offer_list),
     .offer_class_o  (offer_class),
@@ -136,7 +136,6 @@ module pen_queue
     .after_next_ns_i,
     .may_come_i     (may_come),
     .coming_class_i (coming_class),
-    .coming_i       (coming),
     .offer_i        (offer),
     .offer_list_i   (offer_list),
     .offer_visible_i(offer_visible),
@@ -257,7 +256,7 @@ module pen_queue
   assign idle_o    = lists_idle && !holds && !follows_q && valid == '0 && !offer;
 
   logic unused;
-  assign unused = &{1'b0, cycle_next, offer_class};
+  assign unused = &{1'b0, offer_class};
 
 `ifdef FORMAL
   // Contract: 1. a frame is selected only while its gate is open, and if it ends, its gap counted, before the gate
@@ -282,7 +281,7 @@ module pen_queue
         if (grant_o && u_selection.member_q == '0 && k > 32'(f_chosen))
           assert (!(ready[k] && f_fits[k] && credit_i[k] && !given_up[k]));
       // What is told a cycle ahead of an offer is true of it.
-      assert (u_candidates.offered_q == (offer ? CLASSES'(1) << offer_class : '0));
+      assert (u_candidates.offered == (offer ? CLASSES'(1) << offer_class : '0));
       assert (!offer || u_candidates.class_q == offer_class);
       cover (grant_o);
       cover (grant_o && given_up != '0);
@@ -349,7 +348,7 @@ module pen_queue
         assert (!offer || f_offered != f_unlink);
       end
       if (!searched[f_class] && f_any_filled) assert (valid[f_class] || (offer && offer_class == f_class));
-      assert (u_candidates.offered_q == (offer ? CLASSES'(1) << offer_class : '0));
+      assert (u_candidates.offered == (offer ? CLASSES'(1) << offer_class : '0));
       assert (!offer || u_candidates.class_q == offer_class);
       // What makes it hold. Only a candidate is ready. Who is on its way, and whose class is searched:
       assert (!(popped_q || follows_q) || taken_q);

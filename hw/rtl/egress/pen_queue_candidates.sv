@@ -23,10 +23,10 @@ module pen_queue_candidates
   input  logic                  guard_next_i,         // gates will close: a frame has to end before its own does
   input  logic [15:0]           remaining_next_ns_i,  // until the end of this entry of the gate list
   input  window_t [CLASSES-1:0] after_next_ns_i,      // beyond it, the gate stays open for so long
-  // A head of a list: that there may be one in the next cycle, and of which class; that there will be one; then the head
+  // A head of a list: that there may be one in the next cycle, and of which class; then the head. Where none could come,
+  // the count of cycles and the last list stand in its place, for the age of the candidate looked at.
   input  logic                  may_come_i,
   input  class_t                coming_class_i,
-  input  logic                  coming_i,             // comes late
   input  logic                  offer_i,
   input  logic [LIST_W-1:0]     offer_list_i,         // of equal times the lower list goes first
   input  cycle_t                offer_visible_i,
@@ -61,7 +61,7 @@ module pen_queue_candidates
     logic [LIST_W-1:0] list;                          // of equal times the lower port goes first, then what is not shaped
   } order_t;
 
-  cycle_t             now_q, next_q, ahead_q;         // the count of cycles, now and of the next two cycles
+  cycle_t             next_q, ahead_q;                // the count of cycles of the next two cycles
   logic [CLASSES-1:0] valid_q, ready_q, due_q;        // due: ready in the next cycle
   logic [CLASSES-1:0] place_q;                        // where in memory it stands, of two places of its class
   logic [CLASSES-1:0] soon_q;                         // becomes ready within 2^SOON_W cycles, if it is not yet
@@ -69,9 +69,9 @@ module pen_queue_candidates
   logic [CLASSES-1:0] fits_q;
   length_t            wire_q[CLASSES];
   class_t             class_d, class_q;               // of the offer if there may be one, else of the candidate looked at
-  logic [CLASSES-1:0] offered_q;                      // the class has an offer
+  logic [CLASSES-1:0] may_offer_q, offered;           // the class may have an offer; it has one
   logic               offer_ready, offer_soon, offer_due, offer_earlier, offer_fits, load;
-  order_t             offer_order, stored_order, candidate_q, compared_order, order_difference;
+  order_t             offer_order, stored_order, candidate_q, order_difference;
   logic               class_stays;                    // what is offered now is compared with what may be offered next
   cycle_t             offer_lead;
   length_t            candidate_wire;
@@ -79,27 +79,26 @@ module pen_queue_candidates
   always_ff @(posedge clk_i) begin
     ahead_q <= late_cycle_i + cycle_t'(LATE + 3);
     next_q  <= ahead_q;
-    now_q   <= next_q;
   end
   assign cycle_next_o = next_q;
 
   // Two times that have passed, or two that have not, are near enough to each other for a comparison modulo 2^28. The
-  // candidate is compared with what is offered, or with the time to see how old it is; the difference is one less.
+  // difference is one less.
   assign offer_order      = '{visible: offer_visible_i, list: offer_list_i};
   assign offer_lead       = offer_order.visible - ahead_q;
   assign offer_ready      = offer_lead[$high(cycle_t)];
   assign offer_soon       = offer_lead[$high(cycle_t):SOON_W] == '0;
   assign offer_due        = offer_soon && offer_lead[SOON_W-1:0] == '0;
-  assign compared_order   = offer_i ? offer_order : {now_q, {LIST_W{1'b1}}};
-  assign order_difference = candidate_q + ~compared_order;
+  assign order_difference = candidate_q + ~offer_order;
   assign offer_earlier    = offer_ready != (ready_q[class_q] || due_q[class_q])
       ? offer_ready : !order_difference.visible[$high(cycle_t)];
 
   // A candidate that is ready may be selected in this cycle and stays, but not while the class looks for a new one, and one
   // that was taken out goes.
   logic [CLASSES-1:0] loaded, fills, replaces;        // of each class by itself, as offer_earlier comes last
-  assign fills    = offered_q & ~(valid_q & ~granted_i & ~expires_i);
-  assign replaces = offered_q & (~ready_q | searched_i);
+  assign offered  = may_offer_q & {CLASSES{offer_i}};
+  assign fills    = offered & ~(valid_q & ~granted_i & ~expires_i);
+  assign replaces = offered & (~ready_q | searched_i);
   assign loaded   = fills | (replaces & {CLASSES{offer_earlier}});
   assign load     = fills != '0 || (replaces != '0 && offer_earlier);
 
@@ -133,15 +132,15 @@ module pen_queue_candidates
 
   always_ff @(posedge clk_i) begin
     turn_q     <= rst_i ? '0 : turn_d;
-    may_come_q <= may_come_i && !rst_i;
+    may_come_q <= may_come_i;
     look_age_q <= look_i;
     class_q    <= class_d;
     // The candidate of the class, read a cycle ahead.
     if (!class_stays || load) candidate_q <= class_stays ? offer_order : stored_order;
-    offered_q  <= coming_i ? CLASSES'(1) << coming_class_i : '0;
+    may_offer_q <= CLASSES'(1) << coming_class_i;
     if (rst_i) becomes_soon_q <= 1'b0;
     else if (offer_i) becomes_soon_q <= load && offer_soon;
-    else becomes_soon_q <= order_difference.visible[$high(cycle_t):SOON_W] == '0;
+    else becomes_soon_q <= !may_come_q && order_difference.visible[$high(cycle_t):SOON_W] == '0;
     soon_class_q <= class_q;
   end
 
@@ -251,7 +250,7 @@ module pen_queue_candidates
     assert (f_past_q[1] || !f_past_q[2]);
     assert (!f_past_q[0] || ahead_q == f_now + 28'd2);
     assert (!f_past_q[1] || next_q == f_now + 28'd1);
-    assert (!f_past_q[2] || now_q == f_now);
+    assert (!f_past_q[2] || may_come_q || offer_visible_i == f_now);
     for (int unsigned k = 0; k < CLASSES; k++) begin
       assume (17'(remaining_next_ns_i) + 17'(after_next_ns_i[k]) < 17'h10000);
       f_fits[k] = f_open_q[k] && (!f_guard_q
