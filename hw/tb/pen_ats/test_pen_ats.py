@@ -19,9 +19,10 @@ SPACING = 66  # the shortest distance of two frames of one port
 
 async def start(dut):
     for name in (
-        "overhead_bytes_i", "processing_delay_max_ns_i", "may_read_i", "read_i", "stream_i", "valid_i", "shape_i", "port_i",
-        "traffic_class_i", "length_i", "arrival_ns_i", "write_rate_i", "write_rate_index_i", "write_ns_per_byte_i",
-        "write_empty_to_full_i", "write_group_i", "write_group_port_i", "write_group_class_i", "write_residence_ns_i",
+        "overhead_bytes_i", "processing_delay_max_ns_i", "may_read_i", "read_i", "stream_i", "valid_i", "shape_i",
+        "port_i", "traffic_class_i", "length_i", "arrival_ns_i", "write_rate_i", "write_rate_index_i",
+        "write_ns_per_byte_i", "write_empty_to_full_i", "write_group_i", "write_group_port_i", "write_group_class_i",
+        "write_residence_ns_i",
     ):  # fmt: skip
         getattr(dut, name).value = 0
     dut.rst_i.value = 1
