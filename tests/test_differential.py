@@ -64,6 +64,19 @@ def test_a_seed_says_all() -> None:
     assert draw(7, PORTS, 50) != draw(8, PORTS, 50)
 
 
+def test_a_stream_stays_with_its_port() -> None:
+    met = 0
+    for seed in range(30):
+        scenario = draw(seed, PORTS, FEW_FRAMES)
+        for change in scenario.changes:
+            words = dict(change.writes)
+            entry = sum(words.get(f"table_data[{word}]", 0) << 32 * word for word in range(4))
+            if change.kind == "stream_key" and entry:
+                met += 1
+                assert scenario.config.streams[entry >> 109 & 0xFFF].port == entry >> 104 & 7
+    assert met > 10
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_scenario_is_written_and_read(seed: int, tmp_path: Path) -> None:
     scenario = draw(seed, 2 + seed, 100)

@@ -285,6 +285,8 @@ entries of hashed tables itself (`penstock.hardware.configure`).
 - Stream keys: `identify` 0 is IPv4 with the fields of table 5, 1 destination address and 2 source address, both
   `{VLAN[59:48], address[47:0]}`. The key is bits 108:0. With `crc` the CRC-32 of its 14 bytes, lowest first, a key
   stands in table 0 at slot `crc`, or in table 1 at slot `crc >> 16`, both modulo the number of slots (twice `streams`).
+  All keys that lead to one stream have the same port, as its scheduler belongs to a group of that port: of two frames
+  that come by different ports at the same time only one would count.
 - Stream rates: `ns_per_byte` in units of 2^-24 ns, rounded down; `empty_to_full`, the time in which an empty bucket of
   the committed burst size fills, in units of 2^-16 ns, rounded up.
 - Scheduler groups: a maximum residence time above 10^9 ns acts as 10^9 ns.

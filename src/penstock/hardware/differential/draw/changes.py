@@ -35,7 +35,10 @@ def _change_rate(drawing: Drawing) -> list[Write]:
 
 
 def _change_key(drawing: Drawing) -> list[Write]:
-    """A stream is taken out, or its place in the table is given to another handle."""
+    """A stream is taken out, or its place in the table is given to another handle of its port.
+
+    One of another port would break what the hardware relies on: frames of a scheduler come one after the other.
+    """
     rng = drawing.rng
     if not drawing.flows:
         return []
@@ -47,7 +50,9 @@ def _change_key(drawing: Drawing) -> list[Write]:
     if where is None:
         return []
     index = where[0] << 15 | where[1]
-    entry = 0 if rng.random() < 0.6 else 1 << 121 | rng.randrange(len(keys)) << 109 | keys[number]
+    port = drawing.flows[number].entry.port
+    handle = rng.choice([other for other, flow in enumerate(drawing.flows) if flow.entry.port == port])
+    entry = 0 if rng.random() < 0.6 else 1 << 121 | handle << 109 | keys[number]
     return _commit(drawing, Table.STREAM_KEY, index, entry)
 
 
