@@ -129,8 +129,8 @@ module pen_gates
   logic is_cut_off_there;
   assign to_last          = last_start_q + ~(fresh_q ? end_q : next_end_q);
   assign is_cut_off_there = to_last == '1 || to_last[GATE_TIME_W-1:15] == '0;
-  assign at_last        = was_armed_q && at_start_q;
-  assign past_last      = was_armed_q && past_start_q;
+  assign at_last          = was_armed_q && at_start_q;
+  assign past_last        = was_armed_q && past_start_q;
 
   always_comb begin
     follow_change = hold_new_q || (in_last_q && last_q);

@@ -49,8 +49,9 @@ module pen_steering
   logic [11:0]  vlan_id_q;
   logic [15:0]  ethertype_q;
   logic [103:0] ipv4_fields, layer2_fields;
-  assign header_o = header;
   logic         has_ports_q;             // known long before anything is decided
+
+  assign header_o = header;
 
   pen_header_parser u_header (
     .clk_i,
