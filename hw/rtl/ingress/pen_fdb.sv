@@ -299,7 +299,7 @@ module pen_fdb #(
     f_all_small = f_small({f_vlan_id, f_address}) && f_small({operand_1_q.vlan_id, operand_1_q.address})
         && f_small({operand_3.vlan_id, operand_3.address}) && f_small({operand_4_q.vlan_id, operand_4_q.address})
         && f_small({write_entry_q.vlan_id, write_entry_q.address})
-        && f_small(u_operand.u_ring.memory[0][59:0]) && f_small(u_operand.u_ring.memory[1][59:0]);
+        && f_small(u_operand.data_q[0][59:0]) && f_small(u_operand.data_q[1][59:0]);
     for (int unsigned w = 0; w < 2; w++) begin
       f_all_small = f_all_small && f_small({entry[w].vlan_id, entry[w].address})
           && f_small({entry_3_q[w].vlan_id, entry_3_q[w].address});
