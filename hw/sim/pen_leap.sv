@@ -44,6 +44,6 @@ endmodule
 
 bind pen_switch pen_leap #(.PORTS(PORTS)) u_leap (
   .cycle_i     (time_ns[63:3]),
-  .aging_i     (u_ingress.u_fdb.period_ms_q != '0),
+  .aging_i     (u_ingress.u_fdb.aging_period_ms_i != '0),
   .next_sweep_i(u_ingress.u_fdb.before_ns_q[63:3])
 );

@@ -118,6 +118,7 @@ STRUCTS: dict[str, list[tuple[str, int] | tuple[str, int, int]]] = {
         ("ats_overhead_bytes", 8),
         ("processing_delay_max_ns", 32),
         ("aging_period_ms", 32),
+        ("aging_period_is_new", 1),
         ("reserved_to_host", 16),
         ("identify_ipv4", 1),
         ("identify_ipv4_mask", 104),

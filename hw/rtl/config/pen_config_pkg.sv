@@ -49,6 +49,7 @@ package pen_config_pkg;
     logic [7:0]       ats_overhead_bytes;        // counted beside the frame itself
     logic [31:0]      processing_delay_max_ns;
     logic [31:0]      aging_period_ms;           // a quiet entry is removed after 2 to 3 of these
+    logic             aging_period_is_new;       // in its first cycle: it was another one before
     logic [15:0]      reserved_to_host;          // bit n: frames to 01-80-C2-00-00-0n go to the host port
     logic             identify_ipv4;
     logic [103:0]     identify_ipv4_mask;        // which bits of {src, dst, protocol, source port, dest. port} count

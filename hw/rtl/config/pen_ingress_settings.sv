@@ -57,6 +57,8 @@ module pen_ingress_settings
         default: ;
       endcase
     end
+    config_q.aging_period_is_new <= access_i.write && access_i.address == REG_AGING_PERIOD
+        && access_i.data != config_q.aging_period_ms;
     if (write.valid && is_mask) config_q.identify_ipv4_mask <= write.data[103:0];
     if (rst_i) begin
       config_q                    <= '0;

@@ -17,7 +17,8 @@ module pen_fdb #(
   input  logic                  init_busy_i,
   input  pen_pkg::init_index_t  init_index_i,
   input  pen_pkg::time_ns_t     time_ns_i,
-  input  logic [31:0]           aging_period_ms_i,  // between two sweeps; 0: entries stay
+  input  logic [31:0]           aging_period_ms_i,  // between two sweeps; 0, as at first: entries stay
+  input  logic                  aging_period_is_new_i,  // in its first cycle
   input  logic                  lookup_i,
   input  logic                  learn_i,
   input  pen_pkg::port_t        port_i,             // where the address was heard
@@ -205,7 +206,6 @@ module pen_fdb #(
   end
 
   // ---- When to sweep. The period in nanoseconds is period_ms * 5^6 * 2^6, one factor a cycle.
-  logic [31:0] period_ms_q;
   logic [51:0] period_q;
   logic [2:0]  factors_q;    // still to come; then one cycle for the sum
   logic        known_q;      // before_ns_q is up to date
@@ -213,14 +213,13 @@ module pen_fdb #(
   time_ns_t    swept_ns_q, before_ns_q;  // the last sweep; a cycle before the next one
 
   // The comparison has a cycle for itself: it is wide, and the time comes from far.
-  assign due       = known_q && period_ms_q != '0 && time_ns_i >= before_ns_q;
+  assign due       = known_q && aging_period_ms_i != '0 && time_ns_i >= before_ns_q;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       sweeping_q  <= 1'b0;
       sweep_way_q <= 1'b0;
       sweep_set_q <= '0;
-      period_ms_q <= '0;
       period_q    <= '0;
       factors_q   <= '0;
       known_q     <= 1'b0;
@@ -229,8 +228,7 @@ module pen_fdb #(
       due_q       <= 1'b0;
     end else begin
       due_q <= due;
-      if (period_ms_q != aging_period_ms_i) begin
-        period_ms_q <= aging_period_ms_i;
+      if (aging_period_is_new_i) begin
         period_q    <= 52'(aging_period_ms_i);
         factors_q   <= 3'd6;
         known_q     <= 1'b0;
@@ -252,7 +250,7 @@ module pen_fdb #(
     end
   end
 
-  assign idle_o = !sweeping_q && known_q && !due && !due_q && period_ms_q == aging_period_ms_i && write_q == '0 && !write_i
+  assign idle_o = !sweeping_q && known_q && !due && !due_q && !aging_period_is_new_i && write_q == '0 && !write_i
                   && !lookup_i && !lookup_1_q && !lookup_2_q && !lookup_3_q
                   && !learn_i && !learn_1_q && !learn_2_q && !learn_3_q && !learn_4_q;
 

@@ -295,6 +295,7 @@ module pen_ingress #(
     .init_index_i,
     .time_ns_i,
     .aging_period_ms_i(config_i.aging_period_ms),
+    .aging_period_is_new_i(config_i.aging_period_is_new),
     .lookup_i         (whole_1),
     .learn_i          (learn_1 && request_1_q.vlan_id != '1),
     .port_i           (from_q[1]),

@@ -75,6 +75,7 @@ class Bench:
         self.tables = []  # (which, index, data) in the order in which they were taken
         self.table_pause = 0.5
         self.status_writes = []
+        self.aging_periods = []  # those that were told as new
         self.clock_writes = []  # (address, data, what was staged) of writes to the PTP clock
 
     async def start(self):
@@ -100,6 +101,7 @@ class Bench:
             self.answer_clock(),
             self.answer_counters(),
             self.answer_status(),
+            self.hear_of_aging(),
         ):
             cocotb.start_soon(work)
         self.axi.write_if.aw_channel.set_pause_generator(pauses())
@@ -114,6 +116,13 @@ class Bench:
             await FallingEdge(self.dut.clk_i)
             now += 8
             self.dut.time_ns_i.value = now
+
+    async def hear_of_aging(self):
+        while True:
+            await FallingEdge(self.dut.clk_i)
+            config = unpack("ingress_config", self.dut.ingress_config_o.value.to_unsigned())
+            if config["aging_period_is_new"]:
+                self.aging_periods.append(config["aging_period_ms"])
 
     async def take_tables(self):
         """Takes what is valid when ready; of three tables and their units."""
@@ -326,25 +335,32 @@ async def every_setting_reaches_the_switch(dut):
     }
     await bench.read(0x000)
     expected = settings(dut)
+    del expected["aging_period_is_new"]
+    aging_periods = [expected["aging_period_ms"]]  # that of reset is written, too
     for addr in random.sample(list(places), len(places)) * 2:
         name, place, mask = places[addr]
         value = random.getrandbits(32)
         await bench.write(addr, value)
         if place is None:
+            if name == "aging_period_ms" and value != expected[name]:
+                aging_periods.append(value)
             expected[name] = value & mask
         else:
             expected[name][place] = value & mask
-        assert settings(dut) == expected, hex(addr)
+        found = settings(dut)
+        del found["aging_period_is_new"]
+        assert found == expected, hex(addr)
         masks = "port_enable", "gate_enable", "vlan_tagging", "vlan_translation", "r_tag_removal", "ptp_correction"
         if name not in masks:
             assert await bench.read(addr) == value & mask
+    assert bench.aging_periods == aging_periods
     assert dut.send_reset_o.value == 0
     for _ in range(10):
         value = random.getrandbits(32)
         await bench.write(0x128, value)
         assert dut.send_reset_o.value == value & (1 << ports) - 1
         assert await bench.read(0x128) == value & 0xFF
-    assert settings(dut) == expected
+    assert settings(dut) == expected | {"aging_period_is_new": 0}
     classes = [random.randrange(8) for _ in range(8)]
     await bench.write(0x108, sum(k << 4 * pcp for pcp, k in enumerate(classes)))
     assert settings(dut)["class_of_pcp"] == classes

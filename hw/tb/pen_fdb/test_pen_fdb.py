@@ -33,6 +33,7 @@ class Bench:
                      "write_way_i", "write_index_i", "write_data_i"):  # fmt: skip
             getattr(dut, name).value = 0
         dut.aging_period_ms_i.value = period_ms
+        dut.aging_period_is_new_i.value = 1
         dut.learn_allow_i.value = 1
         dut.rst_i.value = 1
         dut.init_busy_i.value = 1
@@ -43,6 +44,7 @@ class Bench:
         for index in range(self.sets + 4):
             dut.init_index_i.value = index
             await FallingEdge(dut.clk_i)
+            dut.aging_period_is_new_i.value = 0
         dut.init_busy_i.value = 0
 
     async def cycle(self, kind=None, address=0, vlan=0, port=0):

@@ -90,7 +90,7 @@ class Bench:
             "ptp_correction": rng.getrandbits(self.ports),
             "ats_overhead_bytes": 20,
             "processing_delay_max_ns": rng.choice((0, 150, 333, 20_000)), "learning_enable": 1,
-            "aging_period_ms": 100_000, "reserved_to_host": 0,
+            "aging_period_ms": 100_000, "aging_period_is_new": 0, "reserved_to_host": 0,
             "identify_enable": 7, "identify_ipv4_mask": ALL,
         }  # fmt: skip
         self.config.update(config)
