@@ -300,7 +300,8 @@ module pen_queue
   typedef logic [LIST_W+$bits(class_t)-1:0] f_queue_t;
   f_queue_t           f_candidate, f_any, f_granted, f_given_up, f_offered, f_walking, f_unlink;
 
-  assign {f_candidate_frame, f_candidate_list} = u_candidates.u_frame.memory[{f_class, u_candidates.place_q[f_class]}];
+  assign {f_candidate_frame, f_candidate_list} = u_candidates.load_q && u_candidates.loaded_class_q == f_class
+      ? u_candidates.loaded_q : u_candidates.u_frame.memory[f_class];
   assign f_candidate = {f_candidate_list, f_class};
   assign f_any       = {f_list, f_class};
   assign f_granted   = {granted_list_q, granted_class};

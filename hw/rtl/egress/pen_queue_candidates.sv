@@ -71,10 +71,15 @@ module pen_queue_candidates
   class_t             class_d, class_q;               // of the offer if there may be one, else of the candidate looked at
   logic [CLASSES-1:0] may_offer_q, offered;           // the class may have an offer; it has one
   logic               offer_ready, offer_soon, offer_due, offer_earlier, offer_fits, load;
-  order_t             offer_order, stored_order, candidate_q, order_difference;
+  typedef struct packed {
+    order_t            order;
+    length_t           wire_bytes;
+  } candidate_t;
+
+  candidate_t         offer, stored, candidate_q;
+  order_t             order_difference;
   logic               class_stays;                    // what is offered now is compared with what may be offered next
   cycle_t             offer_lead;
-  length_t            candidate_wire;
 
   always_ff @(posedge clk_i) begin
     ahead_q <= late_cycle_i + cycle_t'(LATE + 3);
@@ -84,12 +89,12 @@ module pen_queue_candidates
 
   // Two times that have passed, or two that have not, are near enough to each other for a comparison modulo 2^28. The
   // difference is one less.
-  assign offer_order      = '{visible: offer_visible_i, list: offer_list_i};
-  assign offer_lead       = offer_order.visible - ahead_q;
+  assign offer            = '{order: '{visible: offer_visible_i, list: offer_list_i}, wire_bytes: offer_wire_i};
+  assign offer_lead       = offer_visible_i - ahead_q;
   assign offer_ready      = offer_lead[$high(cycle_t)];
   assign offer_soon       = offer_lead[$high(cycle_t):SOON_W] == '0;
   assign offer_due        = offer_soon && offer_lead[SOON_W-1:0] == '0;
-  assign order_difference = candidate_q + ~offer_order;
+  assign order_difference = ~(offer.order - candidate_q.order);
   assign offer_earlier    = offer_ready != (ready_q[class_q] || due_q[class_q])
       ? offer_ready : !order_difference.visible[$high(cycle_t)];
 
@@ -136,7 +141,7 @@ module pen_queue_candidates
     look_age_q <= look_i;
     class_q    <= class_d;
     // The candidate of the class, read a cycle ahead.
-    if (!class_stays || load) candidate_q <= class_stays ? offer_order : stored_order;
+    if (!class_stays || load) candidate_q <= class_stays ? offer : stored;
     may_offer_q <= CLASSES'(1) << coming_class_i;
     if (rst_i) becomes_soon_q <= 1'b0;
     else if (offer_i) becomes_soon_q <= load && offer_soon;
@@ -147,7 +152,7 @@ module pen_queue_candidates
   assign looked_o       = look_age_q && !may_come_q;
   assign looked_class_o = class_q;
   assign until_o        = order_difference.visible[27:20];
-  assign looked_wire_o  = candidate_wire;
+  assign looked_wire_o  = candidate_q.wire_bytes;
 
   for (genvar k = 0; k < CLASSES; k++) begin : gen_candidate
     logic soon, stays;
@@ -166,7 +171,7 @@ module pen_queue_candidates
       if (loaded[k]) begin
         fits_q[k]        <= offer_fits;
         wire_q[k]        <= offer_wire_i;
-        visible_low_q[k] <= offer_order.visible[SOON_W-1:0];
+        visible_low_q[k] <= offer_visible_i[SOON_W-1:0];
       end
     end
   end
@@ -175,32 +180,39 @@ module pen_queue_candidates
   assign ready_o = ready_q;
   assign fits_o  = fits_q;
 
-  // Candidates, for the one that is compared, the one that was selected and the one that may be given up. An offer is
-  // written beside its class's candidate, before it is known which of the two stays.
-  pen_lutram_1r1w #(.WIDTH($bits(order_t)), .DEPTH(2 * CLASSES)) u_order (
+  // For the one that is compared. An offer is written beside its class's candidate, before it is known which of the two
+  // stays.
+  pen_lutram_1r1w #(.WIDTH($bits(candidate_t)), .DEPTH(2 * CLASSES)) u_candidates (
     .clk_i,
     .write_i     (offer_i),
     .write_addr_i({class_q, !place_q[class_q]}),
-    .write_data_i(offer_order),
+    .write_data_i(offer),
     .read_addr_i ({class_d, place_q[class_d]}),
-    .read_data_o (stored_order)
+    .read_data_o (stored)
   );
 
-  pen_lutram_1r1w #(.WIDTH($bits(length_t)), .DEPTH(2 * CLASSES)) u_wire (
-    .clk_i,
-    .write_i     (offer_i),
-    .write_addr_i({class_q, !place_q[class_q]}),
-    .write_data_i(offer_wire_i),
-    .read_addr_i ({class_q, place_q[class_q]}),
-    .read_data_o (candidate_wire)
-  );
+  // For the one that was selected and the one that may be given up. None is so before the second cycle after its offer, and
+  // so there is time to write what stays only.
+  typedef struct packed {
+    logic [CELL_W-1:0] frame;
+    logic [LIST_W-1:0] list;
+  } waiting_t;
+  waiting_t loaded_q;
+  class_t   loaded_class_q;
+  logic     load_q;
 
-  pen_lutram_nr1w #(.WIDTH(CELL_W + LIST_W), .DEPTH(2 * CLASSES)) u_frame (
+  always_ff @(posedge clk_i) begin
+    load_q         <= load && !rst_i;
+    loaded_class_q <= class_q;
+    loaded_q       <= '{frame: offer_frame_i, list: offer_list_i};
+  end
+
+  pen_lutram_nr1w #(.WIDTH($bits(waiting_t)), .DEPTH(CLASSES)) u_frame (
     .clk_i,
-    .write_i     (offer_i),
-    .write_addr_i({class_q, !place_q[class_q]}),
-    .write_data_i({offer_frame_i, offer_list_i}),
-    .read_addr_i ({check_class_i, place_q[check_class_i], granted_class_i, (granted_i & place_q) != '0}),
+    .write_i     (load_q),
+    .write_addr_i(loaded_class_q),
+    .write_data_i(loaded_q),
+    .read_addr_i ({check_class_i, granted_class_i}),
     .read_data_o ({check_frame_o, check_list_o, granted_frame_o, granted_list_o})
   );
 
@@ -223,7 +235,7 @@ module pen_queue_candidates
   logic signed [28:0]    f_wait_q, f_offer_wait; // until the candidate of that class is visible
   cycle_t                f_visible;
 
-  assign f_visible = u_order.memory[{f_class, place_q[f_class]}][LIST_W+:$bits(cycle_t)];
+  assign f_visible = u_candidates.memory[{f_class, place_q[f_class]}][$bits(length_t)+LIST_W+:$bits(cycle_t)];
 
   assign f_now = late_cycle_i + cycle_t'(LATE);
   assign f_offer_wait = 29'($signed(cycle_t'(offer_visible_i - f_now)));
@@ -257,7 +269,7 @@ module pen_queue_candidates
           || 17'(wire_q[k]) * 17'd8 <= 17'(f_remaining_q) + 17'(f_after_q[k]));
     end
     if (&f_past_q && !rst_i) begin
-      assert (!valid_q[class_q] || candidate_q == u_order.memory[{class_q, place_q[class_q]}]);
+      assert (!valid_q[class_q] || candidate_q == u_candidates.memory[{class_q, place_q[class_q]}]);
       for (int unsigned k = 0; k < CLASSES; k++) begin
         assert (!ready_q[k] || valid_q[k]);
         assert (!(soon_q[k] || due_q[k]) || valid_q[k]);
