@@ -56,7 +56,7 @@ module pen_ats #(
   output logic                       pass_o,        // else MaxResidenceTime would be exceeded
   output logic [CYCLE_W-1:0]         visible_o,     // first cycle in which the frame may be selected
   input  logic                       write_rate_i,  // held until write_rate_ready_o; the bucket becomes full
-  input  logic [15:0]                write_rate_index_i,
+  input  logic [15:0]                write_rate_index_i,     // there a cycle before write_rate_i
   input  logic [RATE_W-1:0]          write_ns_per_byte_i,    // zero while init_busy_i, as all that is written
   input  logic [FULL_W-1:0]          write_empty_to_full_i,
   output logic                       write_rate_ready_o,
@@ -185,17 +185,15 @@ module pen_ats #(
   );
 
   // A rate is committed between two frames of its stream: not while one is on its way and would write its state back. Who
-  // is on its way is known a cycle before, as the stream's number is there before its commit; else that waits.
-  handle_t awaited_q;
-  logic    on_way_q;
+  // is on its way is known a cycle before, as the stream's number is there before its commit.
+  logic on_way_q;
   always_ff @(posedge clk_i) begin
-    awaited_q <= write_handle;
-    on_way_q  <= (read_i && stream_i == write_handle)
+    on_way_q <= (read_i && stream_i == write_handle)
         || (stream_valid_q[1] && valid_i && shape_i && stream_q[1] == write_handle);
     for (int unsigned i = 2; i < 8; i++) if (stream_valid_q[i] && stream_q[i] == write_handle) on_way_q <= 1'b1;
     if (rst_i) on_way_q <= 1'b0;
   end
-  assign write_rate_ready_o = !init_busy_i && !store_q && !on_way_q && awaited_q == write_handle
+  assign write_rate_ready_o = !init_busy_i && !store_q && !on_way_q
       && !may_read_i;  // whether it is read, and of which stream, comes late
 
   always_ff @(posedge clk_i) begin
@@ -389,6 +387,7 @@ module pen_ats #(
   ticks_t [7:4]      f_delay_q;       // as it was compared with
   logic              f_begin, f_open_q, f_stored_q;
   handle_t           f_stored_stream_q;
+  logic   [15:0]     f_write_rate_index_q;
   ticks_t            f_floor_q;
   logic   [8:2]      f_mine, f_ours;  // a frame of the stream, of the group, in this stage
 
@@ -418,6 +417,7 @@ module pen_ats #(
     f_eligible_8_q    <= eligible_7_q;
     f_stored_q        <= store_q && !rst_i;
     f_stored_stream_q <= stream_q[8];
+    f_write_rate_index_q <= write_rate_index_i;
     if (rst_i || (write_rate && write_handle == f_stream_q)) f_open_q <= 1'b0;
     else if (store_q && f_mine[8] && (f_open_q || f_begin)) begin
       f_open_q  <= 1'b1;
@@ -436,6 +436,7 @@ module pen_ats #(
       for (int unsigned g = 0; g < GROUPS; g++) assume (u_residences.memory[g] == residence_t'(MAX_RESIDENCE_NS));
     end
     assume (!read_i || may_read_i);
+    assume (!f_past_q || !write_rate_i || write_rate_index_i == f_write_rate_index_q);
     assume (arrival_ns_i < 32);
     assume (((32'(arrival_ns_i) + EARLIEST_NS) & 7) == 0);
     assume (32'(port_i) < PORTS);
@@ -552,9 +553,10 @@ module pen_ats #(
 `elsif SYNTHESIS
 `else
   logic    stored_q;  // in the last cycle; one read then has read the old state
-  handle_t stored_stream_q;
+  handle_t stored_stream_q, write_handle_q;
 
   always_ff @(posedge clk_i) begin
+    write_handle_q  <= write_handle;
     stored_q        <= store_q && !rst_i;
     stored_stream_q <= stream_q[8];
     for (int unsigned i = 2; i <= 8; i++) begin
@@ -568,6 +570,10 @@ module pen_ats #(
     if (!rst_i && valid_i && shape_i && stored_q) begin
       assert (stored_stream_q != stream_q[1])
       else $error("pen_ats: frames of stream %0d too close to each other", stream_q[1]);
+    end
+    if (!rst_i && write_rate_i) begin
+      assert (write_handle == write_handle_q)
+      else $error("pen_ats: the number of stream %0d comes with its rate, not a cycle before", write_handle);
     end
   end
 `endif

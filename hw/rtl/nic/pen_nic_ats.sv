@@ -76,19 +76,24 @@ module pen_nic_ats
       answer_o[p] = '{valid: valid && port_q[ANSWERED] == index_t'(p), pass: pass, visible: visible};
   end
 
-  // ---- Tables: those of the first port that has one
-  index_t       writer;
+  // ---- Tables: those of the first port that has one, chosen a cycle before, as pen_ats asks for
+  index_t       first, writer_q;
   table_write_t entry;
-  logic         is_rate, is_there, rate_ready;
+  logic         stands_q, is_rate, is_there, rate_ready;
   always_comb begin
-    writer = '0;
-    for (int unsigned p = PORTS; p >= 1; p--) if (table_i[p-1].valid) writer = index_t'(p - 1);
-    entry    = table_i[writer];
+    first = '0;
+    for (int unsigned p = PORTS; p >= 1; p--) if (table_i[p-1].valid) first = index_t'(p - 1);
+    entry    = table_i[writer_q];
+    entry.valid = entry.valid && stands_q;
     is_rate  = entry.which == TABLE_STREAM_RATE;
     is_there = is_rate ? 32'(entry.index) < QUEUES : entry.index[15:3] == '0;
   end
+  always_ff @(posedge clk_i) begin
+    writer_q <= first;
+    stands_q <= first == writer_q;
+  end
   for (genvar p = 0; p < PORTS; p++) begin : gen_ready
-    assign table_ready_o[p] = writer == index_t'(p) && !init_busy_q && (!is_rate || !is_there || rate_ready);
+    assign table_ready_o[p] = writer_q == index_t'(p) && stands_q && !init_busy_q && (!is_rate || !is_there || rate_ready);
   end
 
   pen_ats #(
@@ -115,12 +120,12 @@ module pen_nic_ats
     .pass_o                   (pass),
     .visible_o                (visible),
     .write_rate_i             (entry.valid && is_rate && is_there),
-    .write_rate_index_i       (16'(stream_t'({writer, entry.index[QUEUE_W-1:0]}))),
+    .write_rate_index_i       (16'(stream_t'({writer_q, entry.index[QUEUE_W-1:0]}))),
     .write_ns_per_byte_i      (entry.data[43:0]),
     .write_empty_to_full_i    (entry.data[95:44]),
     .write_rate_ready_o       (rate_ready),
     .write_group_i            (entry.valid && !is_rate && is_there && !init_busy_q),
-    .write_group_port_i       (port_t'(writer)),
+    .write_group_port_i       (port_t'(writer_q)),
     .write_group_class_i      (entry.index[2:0]),
     .write_residence_ns_i     (entry.data[31:0])
   );
@@ -139,7 +144,8 @@ module pen_nic_ats
   ats_request_t        f_request_q;
   table_write_t        f_table_q;
   logic                f_table_waits_q, f_takes, f_writes;
-  stream_t             f_stream;
+  stream_t             f_stream, f_write_handle_q;
+  logic   [PORTS-1:0][15:0] f_index_q;
 
   assign f_takes  = take && turn_q == f_port_q;
   assign f_stream = stream_t'({turn_q, request_i[turn_q].of_queue[QUEUE_W-1:0]});
@@ -153,6 +159,8 @@ module pen_nic_ats
     f_answered_q    <= answer_o[f_port_q].valid;
     f_waits_q       <= request_i[f_port_q].valid && !init_busy_q && f_taken_q == '0 && !f_takes ? f_waits_q + 1'b1 : '0;
     f_table_q       <= table_i[f_port_q];
+    f_write_handle_q <= u_ats.write_handle;
+    for (int unsigned p = 0; p < PORTS; p++) f_index_q[p] <= table_i[p].index;
     f_table_waits_q <= table_i[f_port_q].valid && !table_ready_o[f_port_q];
     if (rst_i) begin
       f_taken_q       <= '0;
@@ -172,6 +180,8 @@ module pen_nic_ats
       if (f_asked_q) assume (request_i[f_port_q] == f_request_q);
       if (f_answered_q) assume (!request_i[f_port_q].valid);
       if (f_table_waits_q) assume (table_i[f_port_q] == f_table_q);
+      for (int unsigned p = 0; p < PORTS; p++) if (table_i[p].valid) assume (table_i[p].index == f_index_q[p]);
+      if (u_ats.write_rate_i) assert (u_ats.write_handle == f_write_handle_q);
       for (int unsigned p = 0; p < PORTS; p++) if (request_i[p].valid) assume (32'(request_i[p].of_queue) < QUEUES);
       // The contract.
       assert (answer_o[f_port_q].valid == f_taken_q[ANSWERED]);
@@ -184,13 +194,13 @@ module pen_nic_ats
       if (f_takes) begin
         for (int unsigned i = 1; i <= 8; i++) if (u_ats.stream_valid_q[i]) assert (u_ats.stream_q[i] != f_stream);
       end
-      if (f_writes) assert (entry.valid && table_ready_o[writer] && is_there);
-      if (f_writes && writer == f_port_q) begin
+      if (f_writes) assert (entry.valid && table_ready_o[writer_q] && is_there);
+      if (f_writes && writer_q == f_port_q) begin
         assert (entry == table_i[f_port_q]);
         if (is_rate) assert (!u_ats.write_group_i && u_ats.write_handle == stream_t'({f_port_q, entry.index[QUEUE_W-1:0]}));
         else assert (!u_ats.write_rate && 32'(u_ats.write_group) == 32'({f_port_q, entry.index[2:0]}));
       end
-      if (table_i[f_port_q].valid && table_ready_o[f_port_q] && is_there) assert (writer == f_port_q && f_writes);
+      if (table_i[f_port_q].valid && table_ready_o[f_port_q] && is_there) assert (writer_q == f_port_q && f_writes);
       // What makes it hold.
       if (f_taken_q != '0) assert (request_i[f_port_q].valid && !f_answered_q && (f_taken_q & (f_taken_q - 1'b1)) == '0);
       assert (busy_q[f_port_q] == (f_taken_q != '0));

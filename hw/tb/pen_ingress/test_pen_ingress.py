@@ -65,6 +65,7 @@ class Bench:
         self.in_use = set()
         self.records, self.verdicts = [], []
         self.tables = deque()
+        self.staged = None  # the first of them once it has been there for a cycle without being valid
         self.fdb = Fdb(self.sets)
         self.vlans, self.untagged, self.translations = {1: 0xFF}, {1: 0xFF}, {}
         self.labels = {}  # by first cell
@@ -165,7 +166,7 @@ class Bench:
         return start + len(frame.data)
 
     def write_table(self, which, index, data):
-        self.tables.append(pack(TABLE_WRITE, valid=1, which=which, index=index, data=data))
+        self.tables.append({"which": which, "index": index, "data": data})
 
     async def step(self):
         dut = self.dut
@@ -184,7 +185,10 @@ class Bench:
         dut.beat_i.value = join(beats, 13)
         dut.alloc_valid_i.value = int(bool(self.free))
         dut.alloc_cell_i.value = self.free[0] if self.free else 0
-        dut.table_i.value = self.tables[0] if self.tables else 0
+        entry = self.tables[0] if self.tables else None
+        table_valid = entry is not None and self.staged is entry
+        dut.table_i.value = pack(TABLE_WRITE, valid=int(table_valid), **entry) if entry else 0
+        self.staged = entry
         await FallingEdge(dut.clk_i)
         ready = int(dut.beat_ready_o.value) & valid
         for port in range(self.ports):
@@ -193,7 +197,7 @@ class Bench:
                 if frame:
                     self.record(port, frame)
                 assert len(self.fifos[port]) == 0 or self.cycle - self.fifos[port][0][0] < 24, "bytes wait too long"
-        if self.tables and dut.table_ready_o.value == 1:
+        if table_valid and dut.table_ready_o.value == 1:
             self.tables.popleft()
         if dut.alloc_take_o.value == 1:
             self.in_use.add(self.free.popleft())
