@@ -4,7 +4,7 @@
 //   access_i.write   |C|.|.|.|.|
 //   table_o.valid    |.|V|V|V|.|      until the unit can take it
 //   ready_i          |.|.|.|R|.|
-//   answer_o         |.|.|.|A|.|
+//   answer_o         |.|.|.|.|A|      a cycle later, as whether the unit takes it comes late
 module pen_table_shadow
   import pen_pkg::*, pen_config_pkg::*, pen_switch_map_pkg::*;
 #(
@@ -33,7 +33,9 @@ module pen_table_shadow
       valid_q <= TABLES[access_i.data[3:0]];
       which_q <= table_e'(access_i.data[3:0]);
     end else if (ready_i) valid_q <= 1'b0;
+    answer_o <= valid_q && ready_i;
     if (rst_i) begin
+      answer_o <= 1'b0;
       valid_q <= 1'b0;
       data_q  <= '0;
       index_q <= '0;
@@ -41,7 +43,6 @@ module pen_table_shadow
   end
 
   assign table_o  = '{valid: valid_q, which: which_q, index: index_q, data: data_q};
-  assign answer_o = valid_q && ready_i;
 
   logic unused;
   assign unused = &{1'b0, access_i};
