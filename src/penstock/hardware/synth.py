@@ -34,6 +34,11 @@ def _map_twice(wire: str) -> str:
     return "scratchpad -set abc9.script +" + ";".join(["&scorr", "&sweep", "&dc2", *once, "&st", *once])
 
 
+def _within(picoseconds: int) -> str:
+    """No way has to be shorter than this: ABC saves LUTs instead."""
+    return f"scratchpad -set abc9.D {picoseconds}"
+
+
 # Placed in a device that is a third full, a wire takes 600 ps and more, twice what Yosys has ABC take it for.
 MAP_ECP5 = _map_twice("-W,600")
 # Mapped by itself: ABC saves LUTs wherever a way is not the longest of a design, and this one's wires are long.
@@ -65,7 +70,7 @@ class Target:
 
     title: str
     command: str
-    mapping: str  # ABC's script for it
+    mapping: Sequence[str]  # what ABC is told
     ram_step: str  # the step that maps memories to block RAM and LUTRAM
     after_ram_step: str
     costs: Mapping[str, Mapping[str, float]]  # cell type: quantity: amount
@@ -87,7 +92,7 @@ TARGETS = {
     "xc7": Target(
         "Xilinx 7 series",
         "synth_xilinx -family xc7 -flatten -noiopad -noclkbuf -widemux 5",
-        _map_twice("{W}"),
+        (_map_twice("{W}"), _within(5000)),  # of 8 ns; ABC takes a wire for 300 ps
         "map_memory",
         "map_ffram",
         {
@@ -104,7 +109,7 @@ TARGETS = {
     "ecp5": Target(
         "Lattice ECP5",
         "synth_ecp5",
-        MAP_ECP5,
+        (MAP_ECP5,),
         "map_ram",
         "map_ffram",
         {
@@ -251,7 +256,7 @@ def synthesize(
             # ABC's check of its result aborts where carry chains look like a loop. What is made here is only counted,
             # and no memory may get lost.
             "scratchpad -set abc9.verify 0",
-            family.mapping,
+            *family.mapping,
             *(f"setattr -mod -set keep_hierarchy 1 {_escape(module)}" for module in kept),
             f"{family.command} -top {top} -run begin:{family.ram_step}",
             "tee -q -o memories.txt dump t:$mem_v2",
