@@ -19,11 +19,13 @@ const ACCESS_CYCLES: Tick = 4;
 const READ_CYCLES: Tick = 5;
 const READ_UNIT_CYCLES: Tick = 7;
 const READ_CLOCK_CYCLES: Tick = 9;
-/// From the commit of a table's entry to when it is seen; and, around the chain, to the cycle after the answer.
+/// From the commit of a table's entry to when it is seen; and, around the chain, to the cycle after the answer, which of a
+/// gate list comes sooner.
 const COMMIT_SEEN: Tick = 1;
 const ADDRESS_SEEN: Tick = 2;
 const CREDIT_SEEN: Tick = 2;
-const COMMIT_CYCLES: Tick = 2;
+const COMMIT_CYCLES: Tick = 3;
+const GATE_COMMIT_CYCLES: Tick = 2;
 /// What the check of a credit-based shaper's entry takes.
 const CREDIT_CYCLES: Tick = 2;
 /// From a register of the gates to selections that know it.
@@ -127,7 +129,7 @@ impl Device {
         let at = self.run_until_taken(from, Bridge::takes_gate_commit);
         self.bridge.commit_gates(at, port, registers);
         self.gate_steps();
-        self.run(at + self.chain() + COMMIT_CYCLES);
+        self.run(at + self.chain() + GATE_COMMIT_CYCLES);
     }
 
     /// A command to the PTP clock, which is answered when it acts.
