@@ -62,7 +62,7 @@ module pen_editor
   logic signed [5:0] old_q;         // of the frame as it came, see above; less OLD_BEGIN
   logic [31:0] difference_q, difference;  // without and with what the byte before changes
   logic [7:0]  change_q, came_q;
-  logic        is_counted_q;        // these are in difference_q, or nothing is any more
+  logic        is_counted_q;        // all that changes is in difference_q, or nothing is yet
   logic        corrected_q;         // from the first byte of a correctionField on
   logic        keeps_tag, sends_tag, changes;
   logic        in_old, in_old_tag, in_old_r_tag;
@@ -81,6 +81,7 @@ module pen_editor
     logic       in_correction;
     logic       in_padding;
     logic       in_fcs;
+    logic [1:0] fcs_place;          // which byte of it
     logic       has_old_fcs;
     logic       leads_end;          // what is left out stands behind the byte that follows it
   } byte_t;
@@ -131,6 +132,7 @@ module pen_editor
   always_comb begin
     next.in_correction = label_i.correction.is_due && place_q < CORRECTION_BYTES;
     next.in_fcs        = left_i <= length_t'(4);
+    next.fcs_place     = -left_i[1:0];
     next.in_padding    = !next.in_fcs && left_i <= length_t'(4) + length_t'(pad_i);
     next.has_old_fcs   = left_i > length_t'(pad_i);
     next.is_begin      = ahead < 6'd12 || (is_tag && sends_tag) || is_r_tag;
@@ -180,11 +182,21 @@ module pen_editor
     if (now_q.in_correction) change ^= sent ^ data_i;
     if (now_q.in_padding) change = now_q.has_old_fcs ? ~data_i : '0;
   end
-  assign difference = is_counted_q ? difference_q : crc32_byte(difference_q, change_q) ^ delayed(came_q);
+  assign difference = crc32_byte(difference_q, change_q) ^ delayed(came_q);
+
+  logic [7:0] fcs_difference;
+  always_comb begin
+    unique case (now_q.fcs_place)
+      2'd0: fcs_difference = difference[7:0];
+      2'd1: fcs_difference = difference_q[15:8];
+      2'd2: fcs_difference = difference_q[23:16];
+      2'd3: fcs_difference = difference_q[31:24];
+    endcase
+  end
 
   always_comb begin
     data_o = sent;
-    if (changes && now_q.in_fcs) data_o = ~((now_q.has_old_fcs ? ~data_i : '0) ^ difference[7:0]);
+    if (changes && now_q.in_fcs) data_o = ~((now_q.has_old_fcs ? ~data_i : '0) ^ fcs_difference);
   end
 
   assign data_ready_o = data_ready_i && now_q.takes;
@@ -220,7 +232,7 @@ module pen_editor
       now_q        <= next;
       change_q     <= change;
       came_q       <= in_old ? kept ^ {8{old_q < OLD_BEGIN + 6'sd4}} : '0;
-      difference_q <= now_q.in_fcs ? difference >> 8 : difference;
+      if (!is_counted_q) difference_q <= difference;
       is_counted_q <= now_q.in_fcs;
       if (now_q.in_correction) corrected_q <= 1'b1;
     end
@@ -307,8 +319,12 @@ module pen_editor
   assign f_joined  = !changes || f_sent_q >= f_counted;
   assign f_begins  = changes && f_sent_q == f_counted;
 
+  // What has still to be taken away.
+  logic [31:0] f_difference;
+  assign f_difference = !is_counted_q ? difference : f_sent_q == '0 ? '0 : difference_q >> 8 * (3'd4 - f_to_send_q[2:0]);
+
   always_comb begin
-    f_apart = crc32_byte(f_begins ? difference : f_apart_q, data_o ^ (data_ready_o ? data_i : '0));
+    f_apart = crc32_byte(f_begins ? f_difference : f_apart_q, data_o ^ (data_ready_o ? data_i : '0));
     if (f_pad_q != '0 && data_ready_o && f_to_send_q == length_t'(f_pad_q) + 11'd1) f_apart ^= F_REMAINDER;
   end
 
@@ -416,9 +432,8 @@ module pen_editor
         for (int unsigned pad = 0; pad < 11; pad++)
           for (int unsigned n = 0; n < 15; n++)
             if (f_pad_q == 4'(pad) && (f_to_send_q == length_t'(n) || (n == 14 && f_to_send_q > 11'd14)))
-              assert (f_apart_q == (difference ^ f_inverted(pad, n)));
-      if (changes)
-        for (int unsigned n = 0; n < 4; n++) if (f_to_send_q == length_t'(n)) assert (difference >> 8 * n == '0);
+              assert (f_apart_q == (f_difference ^ f_inverted(pad, n)));
+      if (f_to_send_q != '0 && now_q.in_fcs) assert (now_q.fcs_place == -f_to_send_q[1:0]);
 
       for (int unsigned each = 0; each < 4; each++)
         for (int unsigned other = 0; other < 3; other++)
