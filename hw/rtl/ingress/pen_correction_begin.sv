@@ -23,37 +23,41 @@ module pen_correction_begin
 
   logic [3:0]  position_q;           // of the byte in the message
   logic        inside_q;             // it is one, as far as is known
-  correction_t correction_q;
-  logic        is_event, is_told;
+  logic [32:0] field_q;              // the last four bytes of it, at the end less the arrival
+  logic        is_carried_q, is_due_q;
+  logic        is_event, is_told, is_last;
 
   assign is_event = last_two_i[3:2] == '0;
   assign is_told  = last_two_i != TOO_LARGE;
+  assign is_last  = position_q == BEHIND - 4'd1;
 
   always_ff @(posedge clk_i) begin
     if (valid_i && type_valid_i) inside_q <= last_two_i == TYPE_PTP;
     if (valid_i && inside_q) begin
-      position_q          <= position_q + 1'b1;
-      correction_q.cycles <= {correction_q.cycles[21:0], last_two_i[7:0]};
+      position_q <= position_q + 1'b1;
+      field_q    <= {1'b0, field_q[23:0], last_two_i[7:0]} - {arrival_i & {$bits(long_cycle_t){is_last}}, 3'b0};
       case (position_q)
         4'd0: inside_q <= is_event;
         4'd9: begin
-          inside_q                <= is_told;
-          correction_q.is_carried <= last_two_i[7:0] == '1;
-        end
-        BEHIND - 4'd1: begin
-          inside_q            <= 1'b0;
-          correction_q.is_due <= 1'b1;
-          correction_q.cycles <= {1'b0, correction_q.cycles[23:0], last_two_i[7:3]} - arrival_i;
+          inside_q     <= is_told;
+          is_carried_q <= last_two_i[7:0] == '1;
         end
         default: ;
       endcase
+      if (is_last) begin
+        inside_q <= 1'b0;
+        is_due_q <= 1'b1;
+      end
     end
     if (clear_i) begin
-      position_q          <= '0;
-      inside_q            <= 1'b0;
-      correction_q.is_due <= 1'b0;
+      position_q <= '0;
+      inside_q   <= 1'b0;
+      is_due_q   <= 1'b0;
     end
   end
 
-  assign correction_o = correction_q;
+  assign correction_o = '{is_due: is_due_q, is_carried: is_carried_q, cycles: field_q[32:3]};
+
+  logic unused;
+  assign unused = ^field_q[2:0];
 endmodule
