@@ -104,17 +104,19 @@ module pen_counters
     endcase
   end
 
-  // What is taken by its slot goes on from zero. So written it costs little more than the sums: what is added to needs no
-  // choice behind the adder, as the register holds still or is reset.
+  // What is taken by its slot goes on from zero. So written it costs little more than the sums: behind an adder there is no
+  // choice, as its register holds still or is reset, and only what came in that very cycle is set.
   for (genvar p = 0; p < PORTS; p++) begin : gen_port
     logic [8:0] taken;                              // by the slot of that number
-    logic       received, sent, expired, expired_sdu, refused, refused_sdu;
+    logic       received, whole, short_gap, sent, expired, expired_sdu, refused, refused_sdu;
     logic [2:0] is_refused;
     reason_e    reason;
-    waiting_t   base;                               // zero where taken
+    logic [11:0] before_bytes;                      // zero where taken
+    logic [1:0] both_sdu;
 
     assign taken       = port_q == PORT_W'(p) && !carry_q ? 9'b1 << slot_q : '0;
     assign received    = verdict_valid_q && verdict_q.port == port_t'(p);
+    assign whole       = received && accepted;
     assign sent        = event_q[p].sent;
     assign expired_sdu = event_q[p].expired && event_q[p].reason == REASON_MAX_SDU;
     assign expired     = event_q[p].expired && event_q[p].reason != REASON_MAX_SDU;
@@ -125,40 +127,30 @@ module pen_counters
       refused && reason == REASON_STORE_FULL
     };
     assign refused_sdu = refused && reason == REASON_MAX_SDU;
-
-    always_comb begin
-      base = waiting_q[p];
-      if (taken[2]) base.received_bytes = '0;
-      if (taken[3]) base.short_gaps = '0;
-      for (int unsigned r = 0; r < 3; r++) if (taken[4+r]) base.refused[r] = '0;
-      if (taken[7]) base.refused_sdu = '0;
-      if (taken[8]) base.expired = '0;
-    end
+    assign both_sdu    = 2'(expired_sdu) + 2'(refused_sdu);
+    assign short_gap   = received && verdict_q.short_gap;
+    assign before_bytes = taken[2] ? '0 : waiting_q[p].received_bytes;
 
     always_ff @(posedge clk_i) begin
       if (sent) waiting_q[p].sent_class <= event_q[p].traffic_class;
       if (sent) waiting_q[p].sent <= 1'b1;
       else if (taken[0]) waiting_q[p].sent <= 1'b0;
       if (sent) waiting_q[p].sent_bytes <= event_q[p].length;
-      else if (taken[1]) waiting_q[p].sent_bytes <= '0;
-      if (received && accepted) waiting_q[p].received_bytes <= 12'(verdict_q.length) + base.received_bytes;
-      else if (taken[2]) waiting_q[p].received_bytes <= '0;
-      if (received && verdict_q.short_gap) waiting_q[p].short_gaps <= base.short_gaps + 1'b1;
-      else if (taken[3]) waiting_q[p].short_gaps <= '0;
+      if (taken[1] && !sent) waiting_q[p].sent_bytes <= '0;
+      if (whole) waiting_q[p].received_bytes <= 12'(verdict_q.length) + before_bytes;
+      if (taken[2] && !whole) waiting_q[p].received_bytes <= '0;
+      waiting_q[p].short_gaps <= waiting_q[p].short_gaps + 4'(short_gap);
+      if (taken[3]) waiting_q[p].short_gaps <= 4'(short_gap);
       for (int unsigned r = 0; r < 3; r++) begin
-        if (is_refused[r]) waiting_q[p].refused[r] <= base.refused[r] + 1'b1;
-        else if (taken[4+r]) waiting_q[p].refused[r] <= '0;
+        waiting_q[p].refused[r] <= waiting_q[p].refused[r] + 5'(is_refused[r]);
+        if (taken[4+r]) waiting_q[p].refused[r] <= 5'(is_refused[r]);
       end
-      if (expired_sdu || refused_sdu)
-        waiting_q[p].refused_sdu <= base.refused_sdu + 5'(expired_sdu) + 5'(refused_sdu);
-      else if (taken[7]) waiting_q[p].refused_sdu <= '0;
-      if (expired) waiting_q[p].expired <= base.expired + 1'b1;
-      else if (taken[8]) waiting_q[p].expired <= '0;
+      waiting_q[p].refused_sdu <= waiting_q[p].refused_sdu + 5'(both_sdu);
+      if (taken[7]) waiting_q[p].refused_sdu <= 5'(both_sdu);
+      waiting_q[p].expired <= waiting_q[p].expired + 7'(expired);
+      if (taken[8]) waiting_q[p].expired <= 7'(expired);
       if (rst_i || init_busy_i) waiting_q[p] <= '0;
     end
-
-    logic base_unused;
-    assign base_unused = &{1'b0, base};
   end
 
   always_ff @(posedge clk_i) begin
