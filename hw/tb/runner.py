@@ -123,7 +123,10 @@ def run_module(
     if folder not in sys.path:
         sys.path.insert(0, folder)
     parameters = dict(parameters or {})
-    variant = "_".join([toplevel, *test_module.split(","), *(f"{k}{v}" for k, v in sorted(parameters.items()))])
+    told = {key: value for key, value in (env or {}).items() if key != "PYTHONPATH"}
+    # Each variant has a folder of its own, as several are built and run at the same time.
+    named = (f"{key}{value}" for key, value in (*sorted(parameters.items()), *sorted(told.items())))
+    variant = "_".join([toplevel, *test_module.split(","), *named])
     build_dir = BUILD / variant
     session = os.environ["COCOTB_RANDOM_SEED"]
     seed = (int(session) + zlib.crc32(variant.encode())) % 2**31
