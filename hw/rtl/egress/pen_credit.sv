@@ -65,11 +65,12 @@ module pen_credit
   logic    selected_q, starts_q, gap_q;          // the count starts two cycles late, as the length does
   class_t  class_q;                              // of the frame sent, from n+2 on
   logic [CLASSES-1:0] transmits_q;               // bit k: a frame of class k is transmitted; it comes into many sums
-  length_t count_q;                              // cycles still to come
+  length_t count_q, end_count;                   // cycles still to come, less those beside the frame's own
   logic    ends;                                 // the last cycle of the transmission
 
   assign sending = selected_i || sending_q;
-  assign ends    = sending_q && !selected_q && !starts_q && count_q == '0;
+  assign end_count = gap_q ? -(PREAMBLE_BYTES - 5 + GAP_BYTES) : -(PREAMBLE_BYTES - 5);
+  assign ends    = sending_q && !selected_q && !starts_q && count_q == end_count;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) sending_q <= 1'b0;
@@ -78,8 +79,7 @@ module pen_credit
     selected_q <= selected_i && !rst_i;
     starts_q   <= selected_q && !rst_i;
     if (selected_i) gap_q <= count_gap_i;
-    if (starts_q) count_q <= length_i + (PREAMBLE_BYTES - 5) + (gap_q ? GAP_BYTES : '0);
-    else count_q <= count_q - 1'b1;
+    count_q <= starts_q ? length_i : count_q - 1'b1;
     transmits_q <= granted_i | (ends ? '0 : transmits_q);
     if (rst_i) transmits_q <= '0;
     if (sending) class_q <= sending_class;
@@ -251,7 +251,7 @@ module pen_credit
   // What is still to come, also before the count has begun.
   length_t f_count;
   assign f_count = selected_q || starts_q
-      ? f_length_q + (PREAMBLE_BYTES - 3) - 11'(starts_q) + (gap_q ? GAP_BYTES : '0) : count_q;
+      ? f_length_q + (PREAMBLE_BYTES - 3) - 11'(starts_q) + (gap_q ? GAP_BYTES : '0) : count_q - end_count;
 
   // 3. What was looked at is taken before the next look, which is told by the cycles since the selection and the end.
   localparam logic [2:0] F_WAIT = 3'd3;

@@ -439,7 +439,7 @@ module pen_egress_port
         if (f_since_q >= 11'd3) assert (u_reader.slot_o == f_length_q);
         if (f_since_q < f_length_q + F_TO_NEXT) assert (!u_reader.free_q);
         else assert (u_reader.free_q);
-        if (f_since_q >= 11'd4 && !u_reader.free_q) assert (u_reader.count_q == f_length_q + 11'd19 - f_since_q);
+        if (f_since_q >= 11'd4 && !u_reader.free_q) assert (u_reader.count_q == f_length_q + 11'd4 - f_since_q);
       end else assert (u_reader.free_q && !u_reader.first_q && !u_reader.start_q && !u_reader.started_q && !gmii_tx_en_o);
       case (f_mac)
         F_IDLE: assert (!f_under_way_q || f_since_q <= 11'd2 || f_since_q >= F_TO_DATA);

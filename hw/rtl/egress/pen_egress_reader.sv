@@ -54,7 +54,7 @@ module pen_egress_reader
   localparam int unsigned OVERHEAD = 15;
 
   logic              free_q;                           // the transmitter
-  length_t           count_q;                          // cycles until it is free again
+  length_t           count_q;                          // cycles until it is free again, less OVERHEAD
   logic              start_q;                          // two cycles after the grant
   edit_t             edit_q;
   logic              started_q;                        // three cycles after the grant
@@ -141,7 +141,7 @@ module pen_egress_reader
       start_q <= first_q;
       started_q <= start_q;
       if (grant_i) free_q <= 1'b0;
-      else if (!first_q && !start_q && !started_q && count_q == '0 && !stall_i) free_q <= 1'b1;
+      else if (!first_q && !start_q && !started_q && count_q == -length_t'(OVERHEAD) && !stall_i) free_q <= 1'b1;
       if (grant_i) reading_q <= 1'b1;
       else if (read && last) reading_q <= 1'b0;
       if (read && last) release_q <= 1'b1;
@@ -149,7 +149,7 @@ module pen_egress_reader
     end
 
     pad_o <= length_o[3:0] - frame_q.length[3:0] - 4'(growth(edit_q));
-    if (started_q) count_q <= slot_o + length_t'(OVERHEAD);
+    if (started_q) count_q <= slot_o;
     else if (!stall_i) count_q <= count_q - 1'b1;
     if (first_q) begin
       cell_q  <= cell_now;

@@ -279,24 +279,19 @@ module pen_ingress_port #(
     if (rst_i) begin
       state_q  <= DISCARD;
       inside_q <= 1'b0;
-      length_q <= '0;
     end else begin
       case (state_q)
         DISCARD: begin
           if (accept) inside_q <= !beat_i.last;
           if (!init_busy_i && !inside_q) state_q <= FRAME;
         end
-        FRAME: if (accept) begin
-          length_q <= length_q + 11'd1;
-          if (beat_i.last) state_q <= RECORD;
-        end
+        FRAME: if (accept && beat_i.last) state_q <= RECORD;
         RECORD: if (turn_i) state_q <= LEARN;
-        LEARN: if (turn_i) begin
-          state_q  <= FRAME;
-          length_q <= '0;
-        end
+        LEARN: if (turn_i) state_q <= FRAME;
       endcase
     end
+    if (state_q == FRAME && accept) length_q <= length_q + 11'd1;
+    if (rst_i || (state_q == LEARN && turn_i)) length_q <= '0;
     if (accept && beat_i.last) begin
       mac_reason_q <= beat_i.reason;
       short_gap_q  <= beat_i.short_gap;
