@@ -5,7 +5,7 @@
 // taken in the port's turn and passes the extreme of its class, so a read knows of all that came before it:
 //
 //   cycle           | x           | x+1                                 | x+2                             | x+3
-//   turn_i          | of the port | of others                           |                                 |
+//   has_turn_i      | of the port | of others                           |                                 |
 //   sample_i        | valid       |                                     |                                 |
 //   bits_q          |             | valid, the extreme is read          | zero, if a read clears          |
 //   seen_q          |             |                                     | it is stored if it goes further | zero is, if a read clears
@@ -24,7 +24,7 @@ module pen_credit_extremes
   input  logic                       rst_i,
   input  logic                       init_busy_i,
   input  init_index_t                init_index_i,
-  input  port_t                      turn_i,         // below PORTS
+  input  logic [PORTS-1:0]           has_turn_i,     // one bit
   output logic           [PORTS-1:0] sample_read_o,  // a sample for a read is wanted
   input  credit_sample_t [PORTS-1:0] sample_i,
   output logic           [PORTS-1:0] sample_ready_o,
@@ -44,7 +44,7 @@ module pen_credit_extremes
   localparam int unsigned INDEX_W = PORT_W + 1 + $bits(class_t);
 
   credit_sample_t     sample;
-  logic [PORT_W-1:0]  port_q;
+  logic [PORT_W-1:0]  port, port_q;
   class_t             class_q;
   logic               low_q, valid_q, read_q, zero_q;
   bits_t              bits_q, stored;
@@ -53,11 +53,18 @@ module pen_credit_extremes
   logic               seen_valid_q, seen_read_q, seen_zero_q;
   logic               now, clears, takes, above, extreme;
 
-  assign sample        = sample_i[PORTS > 1 ? PORT_W'(turn_i) : '0];
+  always_comb begin
+    sample = '0;
+    port   = '0;
+    for (int unsigned p = 0; p < PORTS; p++) begin
+      if (has_turn_i[p]) sample |= sample_i[p];
+      if (has_turn_i[p]) port   |= PORT_W'(p);
+    end
+  end
   assign sample_read_o = read_q || seen_read_q || ack_o ? '0 : read_i;
 
   always_comb begin
-    for (int unsigned p = 0; p < PORTS; p++) sample_ready_o[p] = turn_i == port_t'(p) && takes;
+    for (int unsigned p = 0; p < PORTS; p++) sample_ready_o[p] = has_turn_i[p] && takes;
   end
 
   assign now     = read_which_i == 2'd0;
@@ -71,7 +78,7 @@ module pen_credit_extremes
   always_ff @(posedge clk_i) begin
     bits_q <= init_busy_i || clears ? '0 : sample.bits;
     if (!clears) begin
-      port_q  <= PORT_W'(turn_i);
+      port_q  <= port;
       low_q   <= init_busy_i ? init_index_i[6] : sample.kind == CREDIT_READ ? read_which_i == 2'd2
                  : sample.kind == CREDIT_LOW;
       class_q <= init_busy_i ? init_index_i[5:3] : sample.traffic_class;

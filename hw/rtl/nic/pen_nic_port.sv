@@ -915,7 +915,7 @@ module pen_nic_port
     .rst_i,
     .init_busy_i   (init_busy_q),
     .init_index_i  (init_index_q),
-    .turn_i        ('0),
+    .has_turn_i    (1'b1),
     .sample_read_o (credit_sample_read),
     .sample_i      (credit_sample),
     .sample_ready_o(credit_sample_ready),

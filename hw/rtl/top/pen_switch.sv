@@ -669,7 +669,7 @@ module pen_switch
     .rst_i,
     .init_busy_i   (init_busy_q),
     .init_index_i  (init_index_q),
-    .turn_i        (turn),
+    .has_turn_i    (has_turn),
     .sample_read_o (credit_sample_read),
     .sample_i      (credit_sample),
     .sample_ready_o(credit_sample_ready),

@@ -36,14 +36,14 @@ class Bench:
 
     async def start(self):
         dut = self.dut
-        for name in ("turn", "sample", "read", "clear", "read_which", "init_index"):
+        for name in ("has_turn", "sample", "read", "clear", "read_which", "init_index"):
             getattr(dut, f"{name}_i").value = 0
         dut.rst_i.value = dut.init_busy_i.value = 1
         cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start())
         await RisingEdge(dut.clk_i)
         for index in range(130):
             dut.init_index_i.value, dut.init_busy_i.value = index, int(index < 128)
-            dut.turn_i.value, self.turn = self.turn, (self.turn + 1) % self.ports
+            dut.has_turn_i.value, self.turn = 1 << self.turn, (self.turn + 1) % self.ports
             await RisingEdge(dut.clk_i)
             dut.rst_i.value = 0
 
@@ -67,7 +67,7 @@ class Bench:
                 self.samples[p] = (random.choice((LOW, HIGH)), k, self.bits(p, k))
         port, which, _, clear = self.read or (0, random.randrange(3), 0, random.getrandbits(1))
         dut.read_i.value, dut.read_which_i.value, dut.clear_i.value = (self.read is not None) << port, which, clear
-        dut.turn_i.value = self.turn
+        dut.has_turn_i.value = 1 << self.turn
         dut.sample_i.value = sum(packed(sample) << (BITS + 6) * p for p, sample in enumerate(self.samples))
         await FallingEdge(dut.clk_i)
         assert int(dut.sample_read_o.value) == wanted << port
