@@ -60,6 +60,10 @@ module pen_queue_candidates
     cycle_t            visible;
     logic [LIST_W-1:0] list;                          // of equal times the lower port goes first, then what is not shaped
   } order_t;
+  typedef struct packed {
+    order_t            order;
+    length_t           wire_bytes;
+  } candidate_t;
 
   cycle_t             next_q, ahead_q;                // the count of cycles of the next two cycles
   logic [CLASSES-1:0] valid_q, ready_q, due_q;        // due: ready in the next cycle
@@ -71,11 +75,6 @@ module pen_queue_candidates
   class_t             class_d, class_q;               // of the offer if there may be one, else of the candidate looked at
   logic [CLASSES-1:0] may_offer_q, offered;           // the class may have an offer; it has one
   logic               offer_ready, offer_soon, offer_due, offer_earlier, offer_fits, load;
-  typedef struct packed {
-    order_t            order;
-    length_t           wire_bytes;
-  } candidate_t;
-
   candidate_t         offer, stored, candidate_q;
   order_t             order_difference;
   logic               class_stays;                    // what is offered now is compared with what may be offered next

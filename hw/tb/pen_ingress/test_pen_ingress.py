@@ -91,7 +91,7 @@ class Bench:
             "ptp_correction": rng.getrandbits(self.ports),
             "ats_overhead_bytes": 20,
             "processing_delay_max_ns": rng.choice((0, 150, 333, 20_000)), "learning_enable": 1,
-            "aging_period_ms": 100_000, "aging_period_is_new": 0, "reserved_to_host": 0,
+            "aging_period_ms": 100_000, "aging_period_is_new": 1, "reserved_to_host": 0,
             "identify_enable": 7, "identify_ipv4_mask": ALL,
         }  # fmt: skip
         self.config.update(config)
@@ -122,6 +122,9 @@ class Bench:
             await RisingEdge(dut.clk_i)
         dut.rst_i.value = dut.awake_i.value = 0
         for index in range(4096):
+            if index == 1:
+                self.config["aging_period_is_new"] = 0
+                self.drive_config()
             dut.init_index_i.value = index
             # Whatever comes now is thrown away, the end of the last of these frames too.
             dut.beat_valid_i.value = (1 << self.ports) - 1
