@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import shutil
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from penstock.hardware.lint import Finding, lint_slang, lint_verilator
 from penstock.hardware.place import markdown, read_report, rows, slowest
 from penstock.hardware.registers import files_of
 from penstock.hardware.synth import Block, Synthesis, synthesize, update_documentation
-from penstock.hardware.tools import ToolError
+from penstock.hardware.tools import ToolError, hardware_folder
 
 HEAD = "module thing #(parameter int unsigned PORTS = 4) (input logic clk_i, input logic [15:0] a_i, "
 GOOD = HEAD + "output logic [PORTS-1:0] b_o);\n  always_ff @(posedge clk_i) b_o <= PORTS'(a_i);\nendmodule\n"
@@ -104,6 +105,50 @@ def test_a_card_is_placed_of_its_own_files() -> None:
     assert {path.name for path in files_of("pen_nic")} > {path.name for path in files_of("pen_switch")}
     assert "pen_nic.sv" in {path.name for path in files_of("pen_nic")}
     assert [place.mark(top) for top in ("pen_switch", "pen_nic")] == ["route", "pen_nic.route"]
+
+
+SUM = """\
+module thing #(parameter int PORTS = 4) (
+  input logic clk_i, input logic signed [39:0] a_i, input logic signed [19:0] b_i, output logic signed [47:0] c_o
+);
+  (* use_dsp = "{use}" *) logic signed [47:0] total;
+  assign total = a_i + b_i;
+  {when} c_o <= total;
+endmodule
+"""
+
+
+@pytest.mark.parametrize(("use", "blocks"), [("yes", 1), ("no", 0)])
+def test_a_sum_that_is_marked_takes_a_dsp_block(use: str, blocks: int, tmp_path: Path) -> None:
+    text = SUM.format(use=use, when="always_ff @(posedge clk_i)")
+    result = synthesize("xc7", "thing", files=source(tmp_path, text))
+    assert result.total("dsp") == blocks
+    assert (result.total("lut") == 0) == (blocks == 1)
+
+
+def test_the_sum_in_a_dsp_block_is_the_same(tmp_path: Path) -> None:
+    """As Yosys describes the block of this family, for every input."""
+    source(tmp_path, SUM.format(use="yes", when="always_comb").replace("<=", "="))
+    shutil.copyfile(hardware_folder() / "synth" / "xc7_adder.v", tmp_path / "xc7_adder.v")
+    read = "read_slang --threads 1 --top thing thing.sv"
+    synth.yosys(
+        tmp_path,
+        read,
+        "techmap -map xc7_adder.v t:$add",
+        "select -assert-count 1 t:DSP48E1",
+        "read_verilog +/xilinx/cells_sim.v",
+        "hierarchy -top thing",
+        "proc",
+        "flatten",
+        "opt -full",
+        "select -assert-none t:DSP48E1",
+        "rename thing mapped",
+        "design -stash mapped",
+        read,
+        "design -copy-from mapped mapped",
+        "miter -equiv -flatten -make_assert thing mapped both",
+        "sat -verify -prove-asserts both",
+    )
 
 
 def test_latch_is_a_failure(tmp_path: Path) -> None:

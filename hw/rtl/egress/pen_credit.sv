@@ -89,7 +89,9 @@ module pen_credit
 
   // --- credit ------------------------------------------------------------------------------------------------------
   logic    [CLASSES-1:0] enable_q;
-  credit_t [CLASSES-1:0] credit_q, next;
+  credit_t [CLASSES-1:0] credit_q;
+  (* use_dsp = "yes" *)                         // a family that has adders of CREDIT_W bits beside its LUTs takes these
+  credit_t [CLASSES-1:0] next;
   logic    [CLASSES-1:0] moving;
 
   for (genvar k = 0; k < CLASSES; k++) begin : gen_class

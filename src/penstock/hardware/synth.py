@@ -15,7 +15,7 @@ from penstock import data
 from penstock.errors import InputError
 from penstock.hardware.lint import TOP
 from penstock.hardware.registers import files_of
-from penstock.hardware.tools import ToolError, run
+from penstock.hardware.tools import ToolError, hardware_folder, run
 from penstock.words import count
 
 BLOCK_RAM_BITS = 8192  # a larger memory must become block RAM
@@ -74,6 +74,7 @@ class Target:
     ram_step: str  # the step that maps memories to block RAM and LUTRAM
     after_ram_step: str
     costs: Mapping[str, Mapping[str, float]]  # cell type: quantity: amount
+    adder: str | None = None  # of hw/synth: what becomes of a sum that is marked use_dsp
 
 
 def _luts(names: Sequence[str], amount: float = 1) -> dict[str, Mapping[str, float]]:
@@ -105,6 +106,7 @@ TARGETS = {
             "RAMB18E1": {"bram36": 0.5},
             "DSP48E1": {"dsp": 1},
         },
+        "xc7_adder.v",
     ),
     "ecp5": Target(
         "Lattice ECP5",
@@ -250,12 +252,21 @@ def synthesize(
             "write_rtlil design.il",
         )
         kept = _kept((folder / "modules.txt").read_text().split()[2:], top)
+        sums = []
+        if family.adder is not None:
+            shutil.copyfile(hardware_folder() / "synth" / family.adder, folder / family.adder)
+            sums = [
+                "opt_clean",  # what is marked is then what the sum drives
+                "select -set sums a:use_dsp=yes %ci1 t:$add %i",
+                f"techmap -map {family.adder} @sums",
+            ]
         yosys(
             folder,
             "read_rtlil design.il",
             # ABC's check of its result aborts where carry chains look like a loop. What is made here is only counted,
             # and no memory may get lost.
             "scratchpad -set abc9.verify 0",
+            *sums,
             *family.mapping,
             *(f"setattr -mod -set keep_hierarchy 1 {_escape(module)}" for module in kept),
             f"{family.command} -top {top} -run begin:{family.ram_step}",
