@@ -128,10 +128,13 @@ module pen_queue_candidates
   assign offer_fits      = open_next_i[class_q] && (far || !offer_left_ns[FAR_W+2]);
 
   class_t turn_d, turn_q, soon_class_q;
+  logic   place_d;                                    // of the candidate of class_d
   logic   may_come_q, look_age_q, becomes_soon_q;
   assign turn_d = turn_q + class_t'(!may_come_q && !look_age_q);
 
+  // The class that may come is known last, so its place is looked up beside the choice.
   assign class_d     = may_come_i ? coming_class_i : look_i ? look_class_i : turn_d;
+  assign place_d     = may_come_i ? place_q[coming_class_i] : look_i ? place_q[look_class_i] : place_q[turn_d];
   assign class_stays = offer_i && class_d == class_q;
 
   always_ff @(posedge clk_i) begin
@@ -186,7 +189,7 @@ module pen_queue_candidates
     .write_i     (offer_i),
     .write_addr_i({class_q, !place_q[class_q]}),
     .write_data_i(offer),
-    .read_addr_i ({class_d, place_q[class_d]}),
+    .read_addr_i ({class_d, place_d}),
     .read_data_o (stored)
   );
 

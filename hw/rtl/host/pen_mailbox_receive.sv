@@ -4,7 +4,7 @@
 // Word n of the oldest frame is read with `read_index_i` n, its first byte the lowest one; its data is there in the cycle
 // behind. What lies behind its last byte has no meaning. A release with its ordinal makes room for others; one with
 // another ordinal came twice. While there is no room the stream waits. A frame that is cut, `tuser` with its last byte,
-// is not kept, but counted.
+// is not kept, but counted. The stream ends in a register, as its bytes come from far.
 module pen_mailbox_receive #(
   parameter int unsigned BYTES = 4096,  // a power of two, 64 to 4096; a longer frame stops the stream for good
   parameter int unsigned FRAMES = 16    // that may wait; a power of two
@@ -35,21 +35,23 @@ module pen_mailbox_receive #(
   place_t      first_q, word_q, oldest_q;  // first word of the frame that comes; its word that comes; of the oldest frame
   logic [12:0] count_q, length;            // bytes of the frame that comes
   logic [23:0] part_q;                     // bytes of its word that came, the last one highest
+  logic        valid_q, last_q, user_q;    // the byte that came
+  logic [7:0]  data_q;
   logic        take, full, lengths_ready, length_valid, due, kept;
   logic [31:0] word;
 
   assign full            = word_q - oldest_q == place_t'(WORDS);
-  assign s_axis_tready_o = !full && lengths_ready;
-  assign take            = s_axis_tvalid_i && s_axis_tready_o;
-  assign kept            = take && s_axis_tlast_i && !s_axis_tuser_i;
+  assign take            = valid_q && !full && lengths_ready;
+  assign s_axis_tready_o = take || !valid_q;
+  assign kept            = take && last_q && !user_q;
 
   // The word is written with each of its bytes, so that the last one is there however few it has.
   always_comb begin
     unique case (count_q[1:0])
-      2'd0: word = {24'b0, s_axis_tdata_i};
-      2'd1: word = {16'b0, s_axis_tdata_i, part_q[23:16]};
-      2'd2: word = {8'b0, s_axis_tdata_i, part_q[23:8]};
-      2'd3: word = {s_axis_tdata_i, part_q};
+      2'd0: word = {24'b0, data_q};
+      2'd1: word = {16'b0, data_q, part_q[23:16]};
+      2'd2: word = {8'b0, data_q, part_q[23:8]};
+      2'd3: word = {data_q, part_q};
     endcase
   end
 
@@ -81,15 +83,21 @@ module pen_mailbox_receive #(
   assign due     = release_i && release_ordinal_i == ordinal_o && length_valid;
 
   always_ff @(posedge clk_i) begin
+    if (s_axis_tready_o) begin
+      valid_q <= s_axis_tvalid_i;
+      data_q  <= s_axis_tdata_i;
+      last_q  <= s_axis_tlast_i;
+      user_q  <= s_axis_tuser_i;
+    end
     if (take) begin
-      part_q  <= {s_axis_tdata_i, part_q[23:8]};
+      part_q  <= {data_q, part_q[23:8]};
       count_q <= count_q + 1'b1;
       if (count_q[1:0] == 2'd3) word_q <= word_q + 1'b1;
-      if (s_axis_tlast_i) begin
+      if (last_q) begin
         count_q <= '0;
-        word_q  <= s_axis_tuser_i ? first_q : word_q + 1'b1;
-        first_q <= s_axis_tuser_i ? first_q : word_q + 1'b1;
-        if (s_axis_tuser_i) cut_o <= cut_o + 1'b1;
+        word_q  <= user_q ? first_q : word_q + 1'b1;
+        first_q <= user_q ? first_q : word_q + 1'b1;
+        if (user_q) cut_o <= cut_o + 1'b1;
       end
     end
     if (due) begin
@@ -97,6 +105,7 @@ module pen_mailbox_receive #(
       ordinal_o <= ordinal_o + 1'b1;
     end
     if (rst_i) begin
+      valid_q   <= 1'b0;
       first_q   <= '0;
       word_q    <= '0;
       oldest_q  <= '0;
