@@ -156,6 +156,24 @@ class Bench:
         wanted = (moment >> 24 << 24, message_type, sequence_id, is_other == [True])
         assert await self.take(source) == wanted, f"source {source}"
 
+    async def drain(self):
+        """Until all frames have passed, and a little longer."""
+        while any(wire.frames or wire.bytes or wire.position is not None for wire in self.receive + self.send):
+            await self.tick()
+        for _ in range(60):
+            await self.tick()
+
+    async def expect_as_they_come(self, stamps):
+        """So many, of the ports, none lost."""
+        while stamps > 0:
+            await self.tick()
+            waiting = self.dut.waiting_o.value.to_unsigned()
+            for source in range(2 * self.ports):
+                if waiting >> source & 1 and self.queues[source]:
+                    await self.expect(source)
+                    stamps -= 1
+        assert self.dut.lost_o.value == 0
+
 
 class Wire:
     """Frames one after the other: for reception bytes that leave a FIFO, for sending the pins."""
@@ -237,10 +255,7 @@ async def stamps_event_messages_and_no_others(dut):
             body, found = message()
             bad = random.random() < 0.2
             wire.frames.append((frame_of(body), None if bad else found, (5 if bad else 0), random.choice((1, 4, 12))))
-    while any(wire.frames or wire.bytes or wire.position is not None for wire in bench.receive + bench.send):
-        await bench.tick()
-    for _ in range(60):
-        await bench.tick()
+    await bench.drain()
     sources = range(2 * bench.ports + 1)
     assert dut.waiting_o.value.to_unsigned() == sum(1 << s for s in sources if bench.queues[s])
     assert sum(map(len, bench.queues)) > 2 * bench.ports * 3
@@ -263,15 +278,7 @@ async def smallest_frames_back_to_back(dut):
             message_type = random.randrange(4)
             body = ethernet(0x88F7, ptp_header(message_type, n), ())
             wire.frames.append((frame_of(body), (message_type, n), 0, 1))
-    taken = 0
-    while taken < 80 * bench.ports:
-        await bench.tick()
-        waiting = dut.waiting_o.value.to_unsigned()
-        for source in range(2 * bench.ports):
-            if waiting >> source & 1 and bench.queues[source]:
-                await bench.expect(source)
-                taken += 1
-    assert dut.lost_o.value == 0
+    await bench.expect_as_they_come(80 * bench.ports)
 
 
 @cocotb.test()
@@ -289,10 +296,7 @@ async def stamps_every_frame_where_it_is_asked_for(dut):
                 found = other(frame)
             bad = random.random() < 0.1
             wire.frames.append((frame, None if bad else found, (5 if bad else 0), random.choice((1, 4, 12))))
-    while any(wire.frames or wire.bytes or wire.position is not None for wire in bench.receive + bench.send):
-        await bench.tick()
-    for _ in range(60):
-        await bench.tick()
+    await bench.drain()
     for source, queue in enumerate(bench.queues):
         while queue:
             await bench.expect(source)
@@ -309,15 +313,7 @@ async def smallest_frames_of_any_kind_back_to_back(dut):
         for _ in range(40):
             frame = frame_of(ethernet(random.choice((0x88B5, 0x0800, 0x0806)), random.randbytes(46), ()))
             wire.frames.append((frame, other(frame), 0, 1))
-    taken = 0
-    while taken < 80 * bench.ports:
-        await bench.tick()
-        waiting = dut.waiting_o.value.to_unsigned()
-        for source in range(2 * bench.ports):
-            if waiting >> source & 1 and bench.queues[source]:
-                await bench.expect(source)
-                taken += 1
-    assert dut.lost_o.value == 0
+    await bench.expect_as_they_come(80 * bench.ports)
 
 
 @cocotb.test()
