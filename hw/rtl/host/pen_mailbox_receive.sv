@@ -4,7 +4,7 @@
 // Word n of the oldest frame is read with `read_index_i` n, its first byte the lowest one; its data is there in the cycle
 // behind. What lies behind its last byte has no meaning. A release with its ordinal makes room for others; one with
 // another ordinal came twice. While there is no room the stream waits. A frame that is cut, `tuser` with its last byte,
-// is not kept, but counted. The stream ends in a register, as its bytes come from far.
+// is not kept, but counted. The stream ends in a register, as its bytes come from far, and gives a byte in every other cycle.
 module pen_mailbox_receive #(
   parameter int unsigned BYTES = 4096,  // a power of two, 64 to 4096; a longer frame stops the stream for good
   parameter int unsigned FRAMES = 16    // that may wait; a power of two
@@ -42,7 +42,7 @@ module pen_mailbox_receive #(
 
   assign full            = word_q - oldest_q == place_t'(WORDS);
   assign take            = valid_q && !full && lengths_ready;
-  assign s_axis_tready_o = take || !valid_q;
+  assign s_axis_tready_o = !valid_q;
   assign kept            = take && last_q && !user_q;
 
   // The word is written with each of its bytes, so that the last one is there however few it has.
@@ -83,8 +83,8 @@ module pen_mailbox_receive #(
   assign due     = release_i && release_ordinal_i == ordinal_o && length_valid;
 
   always_ff @(posedge clk_i) begin
-    if (s_axis_tready_o) begin
-      valid_q <= s_axis_tvalid_i;
+    valid_q <= valid_q ? !take : s_axis_tvalid_i;
+    if (!valid_q) begin
       data_q  <= s_axis_tdata_i;
       last_q  <= s_axis_tlast_i;
       user_q  <= s_axis_tuser_i;
