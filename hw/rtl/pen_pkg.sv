@@ -303,7 +303,6 @@ package pen_pkg;
     reason_e reason;                  // of a copy given up: REASON_LIFETIME, REASON_MAX_SDU or REASON_PORT_DISABLED
     class_t  traffic_class;
     cell_t   frame;
-    length_t length;                  // with `sent` only: as it is sent
   } egress_event_t;
 
   // Stream identification functions; the first that finds an entry wins.

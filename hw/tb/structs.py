@@ -95,7 +95,7 @@ STRUCTS: dict[str, list[tuple[str, int] | tuple[str, int, int]]] = {
         ("stream", 12),
         ("shaped", 1),
     ],
-    "egress_event": [("sent", 1), ("expired", 1), ("reason", 5), ("traffic_class", 3), ("frame", 12), ("length", 11)],
+    "egress_event": [("sent", 1), ("expired", 1), ("reason", 5), ("traffic_class", 3), ("frame", 12)],
     "config_word": [("kind", 3), ("address", 16), ("data", 32)],
     "config_access": [("stage", 1), ("write", 1), ("read", 1), ("address", 16), ("data", 32)],
     "ingress_port_config": [

@@ -178,7 +178,7 @@ struct Transmitter {                       // the wire out of a port
   };
   std::deque<Stamped> stamped;             // frames that left, of which the host is to be told
   uint8_t flags = 0;
-  std::array<uint8_t, 1u << layout::egress_event::length.width> bytes{};  // longer than any frame that is sent
+  std::array<uint8_t, 1u << layout::verdict::length.width> bytes{};  // longer than any frame that is sent
 
   bool busy() const { return current.frame || !selected.empty(); }
 };

@@ -52,6 +52,7 @@ module pen_egress_port
   input  store_data_t   store_data_i,
   output release_t      release_o,      // valid in the port's turn only
   output egress_event_t event_o,        // two cycles after the selection
+  output length_t       sent_length_o,  // of the frame that it says is sent, as it is sent, a cycle after it
   output logic [7:0]    gmii_txd_o,
   output logic          gmii_tx_en_o,
   output logic          gmii_tx_er_o,
@@ -329,7 +330,6 @@ module pen_egress_port
     release_o.valid = released.valid || (expired_valid && expired_ready);
   end
 
-  // The length of one that is sent has just been read.
   logic    sent_q, expired_q;
   reason_e reason_q;
   class_t  told_class_q;
@@ -339,9 +339,9 @@ module pen_egress_port
     expired:       expired_q,
     reason:        reason_q,
     traffic_class: told_class_q,
-    frame:         told_frame_q,
-    length:        popped_slot - (waits_for_words(PORTS) ? length_t'(lost_bytes(popped_edit)) : '0)
+    frame:         told_frame_q
   };
+  assign sent_length_o = length;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin

@@ -53,6 +53,11 @@ module pen_frame_stamps
   logic [3:0]         index_q;          // of this cycle
   logic [PORT_W-1:0]  turn;
   kept_t              now, moment, recorded, read;
+  // What is recorded comes from the ports, which are far, and there is time to take it.
+  logic               record_q;
+  cell_t              record_frame_q;
+  logic [PORT_W-1:0]  record_port_q;
+  logic [1:0]         record_place_q;
 
   assign turn   = turn_i[PORT_W-1:0];
   assign chosen = state_q[turn];
@@ -67,15 +72,15 @@ module pen_frame_stamps
     .write_i     (chosen.pending),
     .write_addr_i({turn, chosen.place}),
     .write_data_i(moment),
-    .read_addr_i ({turn, chosen.frame}),
+    .read_addr_i ({record_port_q, record_place_q}),
     .read_data_o (recorded)
   );
 
-  // A frame is read long after it was recorded.
+  // A frame is read two cycles after it was recorded at the earliest, and in fact long after.
   pen_ram_1r1w #(.WIDTH($bits(kept_t)), .DEPTH(CELLS), .READ_OLD(0)) u_stamps (
     .clk_i,
-    .write_i     (record_i),
-    .write_addr_i(record_frame_i[CELL_W-1:0]),
+    .write_i     (record_q),
+    .write_addr_i(record_frame_q[CELL_W-1:0]),
     .write_data_i(recorded),
     .read_i,
     .read_addr_i (read_frame_i[CELL_W-1:0]),
@@ -83,7 +88,11 @@ module pen_frame_stamps
   );
 
   always_ff @(posedge clk_i) begin
-    index_q <= rst_i ? '0 : index_q + 1'b1;
+    index_q        <= rst_i ? '0 : index_q + 1'b1;
+    record_q       <= record_i && !rst_i;
+    record_frame_q <= record_frame_i;
+    record_port_q  <= turn;
+    record_place_q <= chosen.frame;
     for (int unsigned p = 0; p < PORTS; p++) begin
       if (turn == PORT_W'(p)) state_q[p].pending <= 1'b0;
       if (delimiter_i[p]) begin
@@ -100,5 +109,5 @@ module pen_frame_stamps
   assign stamp_o = '{seconds: 48'(read.seconds), ns: read.ns, fraction: {read.fraction, 24'd0}};
 
   logic unused;
-  assign unused = &{1'b0, turn_i, time_i, chosen, record_frame_i, read_frame_i};
+  assign unused = &{1'b0, turn_i, time_i, chosen, record_frame_q, read_frame_i};
 endmodule

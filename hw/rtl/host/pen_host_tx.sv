@@ -74,41 +74,47 @@ module pen_host_tx
   logic       moves, frame_ends;
   ptp_time_t  moment;
   logic [31:0] ns;
+  logic        tells, tells_d;       // of a stamp, not of a frame
+  logic [3:0]  header_d;
+  port_t       port_d;
+  class_t      class_d;
+  logic [7:0]  header_byte_q;        // the one on the stream, found a cycle ahead
 
-  assign moment          = state_q == STAMP ? stamp_told_i.moment : stamp_i;
+  assign tells           = state_q == STAMP;
+  assign tells_d         = state_q == IDLE ? !start_i : tells;
+  assign header_d        = state_q == IDLE ? '0 : header_q + 4'(moves);
+  assign port_d          = started_q ? port_i : port_q;
+  assign class_d         = started_q ? traffic_class_i : class_q;
+  assign moment          = tells ? stamp_told_i.moment : stamp_i;
   assign ns              = 32'(moment.ns);
   assign ready_o         = state_q == IDLE;
   assign left_o          = left_q;
   assign sending_o       = state_q != IDLE && state_q != STAMP;
   assign frame_ends      = state_q == DATA && left_q == '0;
-  assign m_axis_tvalid_o = state_q == HEADER || state_q == STAMP || (state_q == DATA && data_valid_i);
-  assign stamp_ready_o   = state_q == STAMP && moves && header_q == 4'(HEADER_BYTES - 1);
-  assign m_axis_tlast_o  = frame_ends || (state_q == STAMP && header_q == 4'(HEADER_BYTES - 1));
+  assign m_axis_tvalid_o = state_q == HEADER || tells || (state_q == DATA && data_valid_i);
+  assign stamp_ready_o   = tells && moves && header_q == 4'(HEADER_BYTES - 1);
+  assign m_axis_tlast_o  = frame_ends || (tells && header_q == 4'(HEADER_BYTES - 1));
   assign m_axis_tuser_o  = frame_ends && lost_q;
   assign stall_o         = m_axis_tvalid_o && !m_axis_tready_i;
   assign moves           = m_axis_tvalid_o && m_axis_tready_i;
   assign data_ready_o    = data_valid_i && ((state_q == DRAIN && !started_q) || (state_q == DATA && m_axis_tready_i));
 
-  always_comb begin
-    m_axis_tdata_o = data_i;
-    if (state_q == HEADER || state_q == STAMP) begin
-      unique case (header_q)
-        4'd0: m_axis_tdata_o = state_q == STAMP ? KIND_STAMP : KIND_FRAME;
-        4'd1: m_axis_tdata_o = 8'(state_q == STAMP ? stamp_told_i.port : port_q);
-        4'd2: m_axis_tdata_o = state_q == STAMP ? stamp_told_i.lost : 8'(class_q);
-        4'd3: m_axis_tdata_o = state_q == STAMP ? stamp_told_i.tag : '0;
-        4'd4, 4'd5, 4'd6, 4'd7, 4'd8, 4'd9: m_axis_tdata_o = moment.seconds[8*(header_q-4'd4)+:8];
-        4'd10, 4'd11, 4'd12, 4'd13: m_axis_tdata_o = ns[8*(header_q-4'd10)+:8];
-        4'd14: m_axis_tdata_o = moment.fraction[31:24];
-        default: m_axis_tdata_o = '0;
-      endcase
-    end
-  end
+  assign m_axis_tdata_o = state_q == HEADER || tells ? header_byte_q : data_i;
 
   always_ff @(posedge clk_i) begin
+    header_q <= header_d;
+    unique case (header_d)
+      4'd0: header_byte_q <= tells_d ? KIND_STAMP : KIND_FRAME;
+      4'd1: header_byte_q <= 8'(tells ? stamp_told_i.port : port_d);
+      4'd2: header_byte_q <= tells ? stamp_told_i.lost : 8'(class_d);
+      4'd3: header_byte_q <= tells ? stamp_told_i.tag : '0;
+      4'd4, 4'd5, 4'd6, 4'd7, 4'd8, 4'd9: header_byte_q <= moment.seconds[8*(header_d-4'd4)+:8];
+      4'd10, 4'd11, 4'd12, 4'd13: header_byte_q <= ns[8*(header_d-4'd10)+:8];
+      4'd14: header_byte_q <= moment.fraction[31:24];
+      default: header_byte_q <= '0;
+    endcase
     unique case (state_q)
       IDLE: begin
-        header_q <= '0;
         if (start_i) begin
           state_q <= silent_i ? DRAIN : HEADER;
           lost_q  <= 1'b0;
@@ -116,18 +122,12 @@ module pen_host_tx
           state_q <= STAMP;
         end
       end
-      HEADER: if (moves) begin
-        header_q <= header_q + 1'b1;
-        if (header_q == 4'(HEADER_BYTES - 1)) state_q <= DATA;
-      end
+      HEADER: if (moves && header_q == 4'(HEADER_BYTES - 1)) state_q <= DATA;
       DATA, DRAIN: if (data_ready_o) begin
         left_q <= left_q - 1'b1;
         if (left_q == '0) state_q <= IDLE;
       end
-      STAMP: if (moves) begin
-        header_q <= header_q + 1'b1;
-        if (stamp_ready_o) state_q <= IDLE;
-      end
+      STAMP: if (stamp_ready_o) state_q <= IDLE;
       default: state_q <= IDLE;
     endcase
     // What stands on the stream stays as it is until it is taken.
@@ -135,9 +135,9 @@ module pen_host_tx
     started_q <= start_i;
     if (started_q) begin
       left_q  <= length_i - 1'b1;
-      port_q  <= port_i;
-      class_q <= traffic_class_i;
     end
+    port_q  <= port_d;
+    class_q <= class_d;
     if (rst_i) state_q <= IDLE;
   end
 

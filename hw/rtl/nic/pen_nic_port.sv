@@ -530,6 +530,7 @@ module pen_nic_port
   logic         refused;
   logic         launch_late, launch_dropped, launch_beyond, residence;
   logic [QUEUE_W-1:0] sent_queue, fetched_queue;
+  length_t      sent_length;                            // a cycle after the event
   pen_nic_transmit #(.QUEUES(PAIRS), .SLOTS(SLOTS), .CELLS(CELLS), .PORT(0), .ATS(ATS)) u_transmit (
     .clk_i,
     .rst_i,
@@ -890,6 +891,7 @@ module pen_nic_port
     .m_axis_tlast_o           (stream_last),
     .m_axis_tuser_o           (stream_user),
     .event_o                  (egress_event_o),
+    .sent_length_o            (sent_length),
     .gmii_txd_o,
     .gmii_tx_en_o,
     .gmii_tx_er_o,
@@ -964,6 +966,13 @@ module pen_nic_port
 
   logic       event_valid;
   nic_event_t counted_event;
+  logic       sent_q, late_q;                             // in the cycle before
+  logic [QUEUE_W-1:0] sent_queue_q;
+  always_ff @(posedge clk_i) begin
+    sent_q       <= egress_event_o.sent;
+    late_q       <= launch_late;
+    sent_queue_q <= sent_queue;
+  end
   pen_nic_events u_events (
     .clk_i,
     .rst_i           (rst_i || init_busy_q),
@@ -976,10 +985,10 @@ module pen_nic_port
     .received_bytes_i(received_frame.length),
     .refused_i       (refused),
     .given_up_i      (egress_event_o.expired),
-    .sent_i          (egress_event_o.sent),
-    .sent_queue_i    (4'(sent_queue)),
-    .sent_bytes_i    (egress_event_o.length),
-    .late_i          (launch_late),
+    .sent_i          (sent_q),
+    .sent_queue_i    (4'(sent_queue_q)),
+    .sent_bytes_i    (sent_length),
+    .late_i          (late_q),
     .dropped_i       (launch_dropped),
     .beyond_i        (launch_beyond),
     .residence_i     (residence),

@@ -21,6 +21,7 @@ module pen_counters
   input  init_index_t               init_index_i,
   input  verdict_t                  verdict_i,
   input  egress_event_t [PORTS-1:0] egress_event_i,
+  input  length_t       [PORTS-1:0] sent_length_i,   // a cycle after it
   input  logic                      request_i,   // one cycle; the next after the answer
   input  logic [8:0]                addr_i,      // {port, word} as in hw/regs/pen_switch.rdl; held until the answer
   output logic                      ack_o,
@@ -135,7 +136,7 @@ module pen_counters
       if (sent) waiting_q[p].sent_class <= event_q[p].traffic_class;
       if (sent) waiting_q[p].sent <= 1'b1;
       else if (taken[0]) waiting_q[p].sent <= 1'b0;
-      if (sent) waiting_q[p].sent_bytes <= event_q[p].length;
+      if (sent) waiting_q[p].sent_bytes <= sent_length_i[p];
       if (taken[1] && !sent) waiting_q[p].sent_bytes <= '0;
       if (whole) waiting_q[p].received_bytes <= 12'(verdict_q.length) + before_bytes;
       if (taken[2] && !whole) waiting_q[p].received_bytes <= '0;

@@ -126,6 +126,7 @@ module pen_switch
   logic [15:0]                      credit_errors;
   logic [2:0]                       credit_error;
   logic                             counter_request, counter_ack;
+  length_t [PORTS-1:0]              sent_length;
   logic [8:0]                       counter_addr;
   logic [31:0]                      counter_data;
   logic                             clock_request, clock_write, clock_ack;
@@ -215,6 +216,7 @@ module pen_switch
     .init_index_i  (init_index_q),
     .verdict_i     (verdict_o),
     .egress_event_i(egress_event_o),
+    .sent_length_i (sent_length),
     .request_i     (counter_request),
     .addr_i        (counter_addr),
     .ack_o         (counter_ack),
@@ -646,6 +648,7 @@ module pen_switch
       .store_data_i             (store_data),
       .release_o                (release_of[p]),
       .event_o                  (egress_event_o[p]),
+      .sent_length_o            (sent_length[p]),
       .gmii_txd_o               (gmii_txd_o[p]),
       .gmii_tx_en_o             (gmii_tx_en_o[p]),
       .gmii_tx_er_o             (gmii_tx_er_o[p]),

@@ -31,14 +31,17 @@ def verdict(reason, short_gap, port, refused, traffic_class, length):
     )  # fmt: skip
 
 
-def event(sent, expired, traffic_class, length, reason=15):
+def event(sent, expired, traffic_class, reason=15):
     """egress_event_t."""
-    return pack((sent, 1), (expired, 1), (reason, 5), (traffic_class, 3), (random.getrandbits(12), 12), (length, 11))
+    return pack((sent, 1), (expired, 1), (reason, 5), (traffic_class, 3), (random.getrandbits(12), 12))
+
+
+EVENT_W = 22
 
 
 async def start(dut):
     dut.rst_i.value = dut.init_busy_i.value = 1
-    dut.verdict_i.value = dut.egress_event_i.value = dut.request_i.value = 0
+    dut.verdict_i.value = dut.egress_event_i.value = dut.sent_length_i.value = dut.request_i.value = 0
     dut.init_index_i.value = 0
     cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start(start_high=False))
     for _ in range(3):
@@ -106,7 +109,7 @@ async def every_event_is_counted_once(dut):
                 expected[egress, REFUSED[why]] += 1
             word = verdict(reason, short_gap, port, refused, traffic_class, length)
         dut.verdict_i.value = word
-        events = 0
+        events = lengths = 0
         for port in range(ports):
             sent, expired = cycle >= sends[port] and random.random() < 0.5, random.random() < 0.2
             length, traffic_class = random.randint(64, 2000), random.randrange(8)
@@ -118,9 +121,11 @@ async def every_event_is_counted_once(dut):
             reason = random.choice((15, 15, 16))
             if expired:
                 expected[port, 0xF0 if reason == 15 else 0xF8] += 1
-            events |= event(int(sent), int(expired), traffic_class, length, reason) << 33 * port
+            events |= event(int(sent), int(expired), traffic_class, reason) << EVENT_W * port
+            lengths |= length << 11 * port
         dut.egress_event_i.value = events
         await FallingEdge(dut.clk_i)
+        dut.sent_length_i.value = lengths  # of the cycle before
     dut.verdict_i.value = dut.egress_event_i.value = 0
     for _ in range(9 * ports + 10):
         await FallingEdge(dut.clk_i)
@@ -138,7 +143,8 @@ async def reading_under_load_never_goes_back(dut):
     sent = 0
     for number in range(60):
         for _ in range(84):
-            dut.egress_event_i.value = event(1, 0, 3, 2000) if _ == 0 else 0
+            dut.egress_event_i.value = event(1, 0, 3) if _ == 0 else 0
+            dut.sent_length_i.value = 2000 if _ == 1 else random.getrandbits(11)
             dut.verdict_i.value = verdict(5, 0, 0, {}, 0, 64) if _ % 2 == 0 else 0
             await FallingEdge(dut.clk_i)
         sent += 2000

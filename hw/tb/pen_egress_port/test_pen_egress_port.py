@@ -138,6 +138,8 @@ class Bench:
                 dut.credit_read_i.value = 0
         if int(dut.overrun_o.value):
             self.overruns.append(int(dut.overrun_class_o.value))
+        if self.events and self.events[-1][0] == self.cycle_count - 3:
+            self.events[-1][1]["length"] = int(dut.sent_length_o.value)
         event = unpack("egress_event", int(dut.event_o.value))
         if event["sent"]:
             self.events.append((self.cycle_count - 2, event))

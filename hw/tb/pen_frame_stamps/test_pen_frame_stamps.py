@@ -21,7 +21,7 @@ class Bench:
         self.times = []  # of each cycle
         self.free = list(range(256))
         random.shuffle(self.free)
-        self.stored = {}  # cell: time
+        self.stored = {}  # cell: time, and when it was recorded
         self.read = None  # what was asked for in the cycle before
         self.checked = 0
         # Per port: the delimiter's cycles, when bytes are taken (last or not), and the end of what is planned.
@@ -78,7 +78,8 @@ class Bench:
         due = self.waiting[turn] if not taken >> turn & 1 else None
         dut.record_i.value = int(due is not None)
         dut.record_frame_i.value = self.free[-1]
-        cell = random.choice([*self.stored]) if self.stored and random.random() < 0.3 and due is None else None
+        there = [cell for cell, (_, recorded) in self.stored.items() if recorded < now - 1]
+        cell = random.choice(there) if there and random.random() < 0.3 and due is None else None
         dut.read_i.value = int(cell is not None)
         dut.read_frame_i.value = random.getrandbits(8) if cell is None else cell
         await FallingEdge(dut.clk_i)
@@ -89,10 +90,10 @@ class Bench:
             self.checked += 1
         self.read = None
         if due is not None:
-            self.stored[self.free.pop()] = self.times[due]
+            self.stored[self.free.pop()] = (self.times[due], now)
             self.waiting[turn] = None
         if cell is not None:
-            self.read = self.stored.pop(cell)
+            self.read, _ = self.stored.pop(cell)
             self.free.insert(0, cell)
         self.now += 1
         await RisingEdge(dut.clk_i)
