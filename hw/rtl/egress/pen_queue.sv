@@ -67,11 +67,11 @@ module pen_queue
 
   logic               lists_idle, settled, unlink;
   list_t              unlink_list, granted_list, check_list, offer_list;
-  class_t             unlink_class, coming_class, offer_class;
+  class_t             unlink_class, scan_class, offer_class;
   frame_t             unlink_frame, granted_frame, check_frame, offer_frame;
   pool_e              pool;
   length_t            length, offer_wire;
-  logic               may_come, offer;
+  logic               scans, offer;
   cycle_t             offer_visible, cycle_next;
   logic [CLASSES-1:0] valid, ready, fits;
   logic               look, looked;
@@ -115,8 +115,8 @@ module pen_queue
     .slot_words_o   (popped_slot_words_o),
     .edit_o         (popped_edit_o),
     .cycle_next_i   (cycle_next),
-    .may_come_o     (may_come),
-    .coming_class_o (coming_class),
+    .scans_o        (scans),
+    .scan_class_o   (scan_class),
     .offer_o        (offer),
     .offer_list_o   (offer_list),
     .offer_class_o  (offer_class),
@@ -134,8 +134,10 @@ module pen_queue
     .guard_next_i,
     .remaining_next_ns_i,
     .after_next_ns_i,
-    .may_come_i     (may_come),
-    .coming_class_i (coming_class),
+    .enqueues_i     (enqueue_i.destination[PORT]),
+    .enqueue_class_i(enqueue_i.traffic_class),
+    .scans_i        (scans),
+    .scan_class_i   (scan_class),
     .offer_i        (offer),
     .offer_list_i   (offer_list),
     .offer_visible_i(offer_visible),

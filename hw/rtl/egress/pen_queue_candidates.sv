@@ -25,8 +25,10 @@ module pen_queue_candidates
   input  window_t [CLASSES-1:0] after_next_ns_i,      // beyond it, the gate stays open for so long
   // A head of a list: that there may be one in the next cycle, and of which class; then the head. Where none could come,
   // the count of cycles and the last list stand in its place, for the age of the candidate looked at.
-  input  logic                  may_come_i,
-  input  class_t                coming_class_i,
+  input  logic                  enqueues_i,           // known last, and goes first
+  input  class_t                enqueue_class_i,
+  input  logic                  scans_i,
+  input  class_t                scan_class_i,
   input  logic                  offer_i,
   input  logic [LIST_W-1:0]     offer_list_i,         // of equal times the lower list goes first
   input  cycle_t                offer_visible_i,
@@ -128,23 +130,26 @@ module pen_queue_candidates
   assign offer_fits      = open_next_i[class_q] && (far || !offer_left_ns[FAR_W+2]);
 
   class_t turn_d, turn_q, soon_class_q;
+  class_t other_class;                                // but for an enqueue
   logic   place_d;                                    // of the candidate of class_d
-  logic   may_come_q, look_age_q, becomes_soon_q;
+  logic   may_come, may_come_q, look_age_q, becomes_soon_q;
   assign turn_d = turn_q + class_t'(!may_come_q && !look_age_q);
 
-  // The class that may come is known last, so its place is looked up beside the choice.
-  assign class_d     = may_come_i ? coming_class_i : look_i ? look_class_i : turn_d;
-  assign place_d     = may_come_i ? place_q[coming_class_i] : look_i ? place_q[look_class_i] : place_q[turn_d];
+  // The place of an enqueue's class is looked up beside the choice.
+  assign may_come    = enqueues_i || scans_i;
+  assign other_class = scans_i ? scan_class_i : look_i ? look_class_i : turn_d;
+  assign class_d     = enqueues_i ? enqueue_class_i : other_class;
+  assign place_d     = enqueues_i ? place_q[enqueue_class_i] : place_q[other_class];
   assign class_stays = offer_i && class_d == class_q;
 
   always_ff @(posedge clk_i) begin
     turn_q     <= rst_i ? '0 : turn_d;
-    may_come_q <= may_come_i;
+    may_come_q <= may_come;
     look_age_q <= look_i;
     class_q    <= class_d;
     // The candidate of the class, read a cycle ahead.
     if (!class_stays || load) candidate_q <= class_stays ? offer : stored;
-    may_offer_q <= CLASSES'(1) << coming_class_i;
+    may_offer_q <= enqueues_i ? CLASSES'(1) << enqueue_class_i : CLASSES'(1) << scan_class_i;
     if (rst_i) becomes_soon_q <= 1'b0;
     else if (offer_i) becomes_soon_q <= load && offer_soon;
     else becomes_soon_q <= !may_come_q && order_difference.visible[$high(cycle_t):SOON_W] == '0;

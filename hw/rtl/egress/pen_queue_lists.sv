@@ -41,8 +41,8 @@ module pen_queue_lists
   output slot_words_t        slot_words_o,           // of its length as it has the wire; what is left of it, length and edit say
   output edit_t              edit_o,
   input  cycle_t             cycle_next_i,           // the count of cycles in the next cycle
-  output logic               may_come_o,             // there may be an offer in the next cycle
-  output logic [CLASS_W-1:0] coming_class_o,         // with may_come_o: of this class
+  output logic               scans_o,                // there may be an offer in the next cycle, as with an enqueue, which goes first
+  output logic [CLASS_W-1:0] scan_class_o,           // with scans_o: of this class
   output logic               offer_o,                // stands at the head of its list
   output logic [LIST_W-1:0]  offer_list_o,           // all ones where none could come, and as visible the count of cycles
   output logic [CLASS_W-1:0] offer_class_o,
@@ -197,14 +197,14 @@ module pen_queue_lists
   assign idle_o    = state_q == IDLE;
   assign settled_o = state_q == SETTLE;
 
-  assign may_come_o     = enqueue || state_q == SCAN;
-  assign coming_class_o = queue.traffic_class;
+  assign scans_o      = state_q == SCAN;
+  assign scan_class_o = walk_q.traffic_class;
 
   always_ff @(posedge clk_i) begin
     offer_o       <= !rst_i && (enqueue ? !filled : state_q == SCAN && walk_filled);
     offer_queue_q <= queue;
     offer_q       <= enqueue ? head_update : scanned;
-    if (!may_come_o) begin
+    if (!enqueue && !scans_o) begin
       offer_queue_q.list <= '1;
       offer_q.visible    <= cycle_next_i;
     end
