@@ -22,6 +22,7 @@ from penstock.plane.of_network import config_of
 from penstock.scenario import load
 from penstock.scenario.network import Network
 from penstock.trace import read_trace
+from planes_in_time import place_in_cycle_ps
 from rights import needs_namespaces
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
@@ -146,9 +147,6 @@ def test_a_run_on_real_frames_has_the_trace_of_any_run(tmp_path: Path) -> None:
     assert hops.filter(pl.col("arrived") > pl.col("queued") + 1_000_000).height == 0, "to a microsecond"
     assert hops.filter(pl.col("queued") > pl.col("sent")).height == 0
     # Each leaves in its window, unless it came late through the machine, which is counted.
-    base_ps = (
-        summary["laboratory"]["base_tai_ns"] - int(summary["laboratory"]["stamps"]["penstock.origin_tai_ns"])
-    ) * 1000
-    place = (pl.col("sent") - base_ps) % 4_000_000_000
+    place = place_in_cycle_ps(tmp_path / "out", 4_000_000_000)
     window = pl.when(pl.col("traffic_class") == 7).then(place < 2_000_000_000).otherwise(place >= 2_000_000_000)
     assert hops.filter(~window).height == 0

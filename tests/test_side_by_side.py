@@ -15,10 +15,14 @@ from typer.testing import CliRunner, Result
 
 from penstock.cli import app
 from penstock.errors import InputError
+from penstock.journeys import View
 from penstock.report.page import unpack
+from penstock.scenario import load
 from penstock.scenario.writing import toml_of
 from penstock.side_by_side import show
 from penstock.side_by_side.steps import WHOLE, rows, steps
+from penstock.trace import read_trace
+from planes_in_time import place_in_cycle_ps
 from rights import needs_namespaces
 
 LAB = Path(__file__).parents[1] / "scenarios" / "lab" / "scenario.toml"
@@ -57,8 +61,11 @@ def test_a_model_hardware_and_a_plane_take_the_same_steps(scenario: Path, tmp_pa
         assert (out / kind / "report.html").exists()
         assert (told(f"control/{WHOLE}/{kind}/frames", found), told(f"bulk/{WHOLE}/{kind}/frames", found)) == (4, 8)
         assert told(f"control/sw.2/{kind}/frames", found) == 4
-        # Control comes 500 us after its window opens, which is 2 ms long with the others' part: it waits for the next.
-        assert told(f"control/sw.2/{kind}/p50", found) == pytest.approx(1.499e6, rel=0.2)
+    # Control comes 500 us after its window opens, which is 2 ms long with the others' part: it waits for the next.
+    assert told("control/sw.2/model/p50", found) == pytest.approx(1.499e6, rel=0.01)
+    # A busy machine may create frames late; whenever one reaches the plane, it leaves in a window.
+    control = View(load(scenario, "plane"), read_trace(out / "plane" / "trace.parquet")).hops.filter(stream="control")
+    assert control.select(place_in_cycle_ps(out / "plane", 2_000_000_000).max()).item() < 200_000_000
     both = [{row["id"].split("/")[-1]: row["measured"] for row in found["rows"] if f"/{kind}/" in row["id"]}
             for kind in ("model", "rtl")]  # fmt: skip
     assert both[0] == both[1]
