@@ -74,15 +74,14 @@ module pen_host_tx
   logic       moves, frame_ends;
   ptp_time_t  moment;
   logic [31:0] ns;
-  logic        tells, tells_d;       // of a stamp, not of a frame
-  logic [3:0]  header_d;
+  logic        tells;                // of a stamp, not of a frame
+  logic [3:0]  next;                 // byte of the header
   port_t       port_d;
   class_t      class_d;
   logic [7:0]  header_byte_q;        // the one on the stream, found a cycle ahead
 
   assign tells           = state_q == STAMP;
-  assign tells_d         = state_q == IDLE ? !start_i : tells;
-  assign header_d        = state_q == IDLE ? '0 : header_q + 4'(moves);
+  assign next            = header_q + 1'b1;
   assign port_d          = started_q ? port_i : port_q;
   assign class_d         = started_q ? traffic_class_i : class_q;
   assign moment          = tells ? stamp_told_i.moment : stamp_i;
@@ -102,17 +101,21 @@ module pen_host_tx
   assign m_axis_tdata_o = state_q == HEADER || tells ? header_byte_q : data_i;
 
   always_ff @(posedge clk_i) begin
-    header_q <= header_d;
-    unique case (header_d)
-      4'd0: header_byte_q <= tells_d ? KIND_STAMP : KIND_FRAME;
-      4'd1: header_byte_q <= 8'(tells ? stamp_told_i.port : port_d);
-      4'd2: header_byte_q <= tells ? stamp_told_i.lost : 8'(class_d);
-      4'd3: header_byte_q <= tells ? stamp_told_i.tag : '0;
-      4'd4, 4'd5, 4'd6, 4'd7, 4'd8, 4'd9: header_byte_q <= moment.seconds[8*(header_d-4'd4)+:8];
-      4'd10, 4'd11, 4'd12, 4'd13: header_byte_q <= ns[8*(header_d-4'd10)+:8];
-      4'd14: header_byte_q <= moment.fraction[31:24];
-      default: header_byte_q <= '0;
-    endcase
+    if (state_q == IDLE) begin
+      header_q      <= '0;
+      header_byte_q <= start_i ? KIND_FRAME : KIND_STAMP;
+    end else if (moves) begin
+      header_q <= next;
+      unique case (next)
+        4'd1: header_byte_q <= 8'(tells ? stamp_told_i.port : port_d);
+        4'd2: header_byte_q <= tells ? stamp_told_i.lost : 8'(class_d);
+        4'd3: header_byte_q <= tells ? stamp_told_i.tag : '0;
+        4'd4, 4'd5, 4'd6, 4'd7, 4'd8, 4'd9: header_byte_q <= moment.seconds[8*(next-4'd4)+:8];
+        4'd10, 4'd11, 4'd12, 4'd13: header_byte_q <= ns[8*(next-4'd10)+:8];
+        4'd14: header_byte_q <= moment.fraction[31:24];
+        default: header_byte_q <= '0;
+      endcase
+    end
     unique case (state_q)
       IDLE: begin
         if (start_i) begin

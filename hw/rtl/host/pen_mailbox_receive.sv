@@ -79,8 +79,7 @@ module pen_mailbox_receive #(
     /* verilator lint_on PINCONNECTEMPTY */
   );
 
-  assign bytes_o = length_valid ? length : '0;
-  assign due     = release_i && release_ordinal_i == ordinal_o && length_valid;
+  assign due = release_i && release_ordinal_i == ordinal_o && bytes_o != '0;
 
   always_ff @(posedge clk_i) begin
     valid_q <= valid_q ? !take : s_axis_tvalid_i;
@@ -100,12 +99,14 @@ module pen_mailbox_receive #(
         if (user_q) cut_o <= cut_o + 1'b1;
       end
     end
+    bytes_o <= length_valid && !due ? length : '0;
     if (due) begin
-      oldest_q  <= oldest_q + place_t'((length + 13'd3) >> 2);
+      oldest_q  <= oldest_q + place_t'((bytes_o + 13'd3) >> 2);
       ordinal_o <= ordinal_o + 1'b1;
     end
     if (rst_i) begin
       valid_q   <= 1'b0;
+      bytes_o   <= '0;
       first_q   <= '0;
       word_q    <= '0;
       oldest_q  <= '0;

@@ -2,9 +2,10 @@
 // Frames from registers to a stream: the words of a frame are written one by one, and it goes when it is committed.
 //
 // Word n of the next frame is written with `write_index_i` n, in any order and as often as one likes. `room_bytes_o` says
-// how many bytes the frame may have. A commit with that frame's ordinal gives its first `commit_bytes_i` bytes to the
-// stream, lowest byte of a word first; it is refused and counted if there are none, too many, or if a word was written
-// beyond the room of that time. A commit with another ordinal is one that came twice.
+// how many bytes the frame may have. It knows of a commit in the third cycle behind it, as no access that waits for the
+// answer to that comes before. A commit with the frame's ordinal gives its first `commit_bytes_i` bytes to the stream, lowest
+// byte of a word first; it is refused and counted if there are none, too many, or if a word was written beyond the room of
+// that time. A commit with another ordinal is one that came twice.
 module pen_mailbox_send #(
   parameter int unsigned BYTES = 4096,  // a power of two, 64 to 4096
   parameter int unsigned FRAMES = 16    // that may wait; a power of two
@@ -33,17 +34,17 @@ module pen_mailbox_send #(
   typedef logic [ADDR_W:0] place_t;  // one bit more than an address, so that full and empty differ
 
   // ---- What is written ----------------------------------------------------------------------------------------------
-  place_t      next_q, taken_q, room;   // first word of the next frame; of what is still to be sent; words between
+  place_t      next_q, taken_q, room_q; // first word of the next frame; of what is still to be sent; words between
   logic        spilled_q;               // a word of the next frame was written where there was no room
   logic        write, due, accepted, lengths_ready;
 
-  assign room         = place_t'(WORDS) - (next_q - taken_q);
-  assign room_bytes_o = lengths_ready ? 13'({room, 2'b00}) : '0;
-  assign write        = write_i && 32'(write_index_i) < 32'(room);
+  assign room_bytes_o = 13'({room_q, 2'b00});
+  assign write        = write_i && 32'(write_index_i) < 32'(room_q);
   assign due          = commit_i && commit_ordinal_i == ordinal_o;
   assign accepted     = due && commit_bytes_i != '0 && commit_bytes_i <= room_bytes_o && !spilled_q;
 
   always_ff @(posedge clk_i) begin
+    room_q <= lengths_ready ? place_t'(WORDS) - (next_q - taken_q) : '0;
     if (write_i && !write) spilled_q <= 1'b1;
     if (due) spilled_q <= 1'b0;
     if (due && !accepted) refused_o <= refused_o + 1'b1;
