@@ -44,6 +44,7 @@ module pen_ingress_port #(
 
   state_e  state_q;
   logic    inside_q;   // DISCARD: within a frame
+  logic    discards_q; // DISCARD: there is reason to stay
   logic    accept;
 
   assign accept = beat_valid_i && beat_ready_o;
@@ -54,7 +55,7 @@ module pen_ingress_port #(
   logic             word_full_q;
   logic             word_move;
 
-  assign beat_ready_o = state_q == DISCARD ? init_busy_i || inside_q : state_q == FRAME && (!word_full_q || word_move);
+  assign beat_ready_o = state_q == DISCARD ? discards_q : state_q == FRAME && (!word_full_q || word_move);
 
   always_ff @(posedge clk_i) begin
     if (accept) word_q[length_q[2:0]] <= beat_i.data;
@@ -277,13 +278,15 @@ module pen_ingress_port #(
   // ---- Control
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      state_q  <= DISCARD;
-      inside_q <= 1'b0;
+      state_q    <= DISCARD;
+      inside_q   <= 1'b0;
+      discards_q <= 1'b1;
     end else begin
       case (state_q)
         DISCARD: begin
           if (accept) inside_q <= !beat_i.last;
-          if (!init_busy_i && !inside_q) state_q <= FRAME;
+          discards_q <= init_busy_i || (accept ? !beat_i.last : inside_q);
+          if (!discards_q) state_q <= FRAME;
         end
         FRAME: if (accept && beat_i.last) state_q <= RECORD;
         RECORD: if (turn_i) state_q <= LEARN;

@@ -6,7 +6,7 @@
 //
 //     cut_i    0    0    1    1    1    0
 //     beat_i   F10  F11
-//     beat_o   F10  F11  last
+//     beat_o   F10  F11       last
 module pen_mac_rx_cut
   import pen_pkg::*;
 (
@@ -21,16 +21,14 @@ module pen_mac_rx_cut
   input  logic     ready_i
 );
   logic inside_q;  // a frame has begun here and not ended
-  logic ending_q;  // its last beat has not been taken yet
-  logic ending;
+  logic ending_q;  // and is cut: its last beat is offered
 
-  assign ending  = inside_q && (cut_i || ending_q);
-  assign valid_o = ending || (valid_i && !cut_i);
-  assign ready_o = ready_i && !ending && !cut_i;
+  assign valid_o = ending_q || (valid_i && !cut_i);
+  assign ready_o = ready_i && !ending_q && !cut_i;
 
   always_comb begin
     beat_o = beat_i;
-    if (ending) beat_o = '{last: 1'b1, short_gap: 1'b0, reason: 3'(REASON_PORT_DISABLED), data: 8'd0};
+    if (ending_q) beat_o = '{last: 1'b1, short_gap: 1'b0, reason: 3'(REASON_PORT_DISABLED), data: 8'd0};
   end
 
   always_ff @(posedge clk_i) begin
@@ -39,7 +37,7 @@ module pen_mac_rx_cut
       ending_q <= 1'b0;
     end else begin
       if (valid_o && ready_i) inside_q <= !beat_o.last;
-      ending_q <= ending && !ready_i;
+      ending_q <= inside_q && (ending_q ? !ready_i : cut_i);
     end
   end
 endmodule
