@@ -61,8 +61,9 @@ def test_a_model_hardware_and_a_plane_take_the_same_steps(scenario: Path, tmp_pa
         assert (out / kind / "report.html").exists()
         assert (told(f"control/{WHOLE}/{kind}/frames", found), told(f"bulk/{WHOLE}/{kind}/frames", found)) == (4, 8)
         assert told(f"control/sw.2/{kind}/frames", found) == 4
-    # Control comes 500 us after its window opens, which is 2 ms long with the others' part: it waits for the next.
-    assert told("control/sw.2/model/p50", found) == pytest.approx(1.499e6, rel=0.01)
+    # Control is created 500 us after its window opens, which it does every 2 ms: it waits for the next, less its way
+    # to the bridge.
+    assert 1_498_000 < told("control/sw.2/model/p50", found) < 1_500_000
     # A busy machine may create frames late; whenever one reaches the plane, it leaves in a window.
     control = View(load(scenario, "plane"), read_trace(out / "plane" / "trace.parquet")).hops.filter(stream="control")
     assert control.select(place_in_cycle_ps(out / "plane", 2_000_000_000).max()).item() < 200_000_000
