@@ -5,5 +5,5 @@ ecp5/pen_pll_100_125.sv
 pen_rgmii_rx.sv
 pen_rgmii_tx.sv
 pen_board_reset.sv
-pen_blink.sv
+pen_lamps.sv
 versa_ecp5/pen_versa_ecp5.sv

@@ -250,8 +250,6 @@ module pen_versa_ecp5
     pps, 1'b1
   };
 
-  for (genvar i = 0; i < 8; i++) begin : gen_lamp
-    pen_blink u_blink (.clk_i(clk), .rst_i(rst), .event_i(events[i]), .lamp_o(lamps[i]));
-  end
+  pen_lamps u_lamps (.clk_i(clk), .rst_i(rst), .events_i(events), .lamps_o(lamps));
   assign led_no = ~lamps;
 endmodule

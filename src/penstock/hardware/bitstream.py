@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from penstock.hardware.boards import Board
+from penstock.hardware.flat import synthesize_flat
 from penstock.hardware.place import PLACER
-from penstock.hardware.synth import flat_ecp5, yosys
 from penstock.hardware.tools import ToolError, package_folder, run
 
 CELLS = {  # what is reported of the FPGA, under names that say what it is
@@ -72,16 +72,9 @@ def build(board: Board, seed: int = 1, files: Iterable[Path] | None = None) -> B
 def _synthesize(board: Board, folder: Path, files: Iterable[Path]) -> dict[str, int]:
     """Writes board.json; gives the width of each port of the top."""
     sources = [path for path in files if path.suffix == ".sv"]
-    for path in [*sources, _primitives()]:
-        shutil.copyfile(path, folder / path.name)
-    names = " ".join(path.name for path in [*sources, _primitives()])
-    yosys(
-        folder,
-        f"read_slang --threads 1 --top {board.top} -D SYNTHESIS {names}",
-        *flat_ecp5(board.top),
-        "write_json board.json",
-    )
-    top = json.loads((folder / "board.json").read_text())["modules"][board.top]
+    netlist = synthesize_flat(folder, board.top, [*sources, _primitives()])
+    (folder / "board.json").write_text(json.dumps(netlist))
+    top = netlist["modules"][board.top]
     check_plls(top["cells"])
     ports = top["ports"]
     return {name: len(port["bits"]) for name, port in ports.items()}

@@ -9,7 +9,7 @@ a chain from one edge of the device to another would pull the module apart.
 
 from typing import Any
 
-Netlist = dict[str, Any]
+from penstock.hardware.netlist import Netlist
 
 SERIAL_IN, SERIAL_OUT = "serial_i", "serial_o"
 # For nextpnr, of the package CABGA381.

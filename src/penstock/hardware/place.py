@@ -3,17 +3,16 @@
 
 import json
 import re
-import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from penstock.hardware.flat import synthesize_flat
 from penstock.hardware.lint import TOP
-from penstock.hardware.pins import CONSTRAINTS, put_between_pins
+from penstock.hardware.pins import CONSTRAINTS
 from penstock.hardware.registers import files_of
-from penstock.hardware.synth import flat_ecp5, yosys
 from penstock.hardware.tools import ToolError, run
 
 GOAL_MHZ = 125.0
@@ -70,17 +69,7 @@ def place_seeds(
     with tempfile.TemporaryDirectory(prefix="penstock-place-") as name:
         folder = Path(name)
         files = [path for path in files_of(top) if path.suffix == ".sv"]
-        for path in files:
-            shutil.copyfile(path, folder / path.name)
-        settings = "".join(f" -G {key}={value}" for key, value in (parameters or {}).items())
-        yosys(
-            folder,
-            f"read_slang --threads 1 --top {top}{settings} -D SYNTHESIS {' '.join(path.name for path in files)}",
-            *flat_ecp5(top),
-            "write_json alone.json",
-        )
-        netlist = json.loads((folder / "alone.json").read_text())
-        put_between_pins(netlist["modules"][top])
+        netlist = synthesize_flat(folder, top, files, parameters, between_pins=True)
         (folder / "between_pins.json").write_text(json.dumps(netlist))
         (folder / "pins.lpf").write_text(CONSTRAINTS)
         return [_route(folder, top, speed, placer, seed) for seed in seeds]

@@ -41,22 +41,7 @@ def _within(picoseconds: int) -> str:
 
 # Placed in a device that is a third full, a wire takes 600 ps and more, twice what Yosys has ABC take it for.
 MAP_ECP5 = _map_twice("-W,600")
-# Mapped by itself: ABC saves LUTs wherever a way is not the longest of a design, and this one's wires are long.
-ALONE = "pen_selection"
-
-
-def flat_ecp5(top: str) -> list[str]:
-    """The commands of Yosys that map a design as one module, to be placed and routed."""
-    return [
-        f"hierarchy -check -top {top}",
-        f"setattr -mod -set keep_hierarchy 1 {ALONE}*",
-        MAP_ECP5,
-        f"synth_ecp5 -top {top}",
-        "setattr -mod -unset keep_hierarchy *",
-        "flatten",
-        "clean",
-    ]
-
+SUMS_STEP = "map_gates"  # of synth_ecp5: it maps sums, if there are any left
 
 # Modules that only join others: their parts are reported one by one.
 COMPOSED = ("pen_ingress", "pen_buffer", "pen_egress_port", "pen_clock", "pen_nic_port")
@@ -75,6 +60,7 @@ class Target:
     after_ram_step: str
     costs: Mapping[str, Mapping[str, float]]  # cell type: quantity: amount
     adder: str | None = None  # of hw/synth: what becomes of a sum that is marked use_dsp
+    chain: str | None = None  # of hw/synth: how sums go onto a carry chain, in the place of what Yosys does
 
 
 def _luts(names: Sequence[str], amount: float = 1) -> dict[str, Mapping[str, float]]:
@@ -124,6 +110,7 @@ TARGETS = {
             "MULT18X18D": {"dsp": 1},
             "ALU54B": {"dsp": 1},
         },
+        chain="ecp5_sum.v",
     ),
 }
 
@@ -273,7 +260,8 @@ def synthesize(
             "tee -q -o memories.txt dump t:$mem_v2",
             "tee -q -o memory-names.txt select -list t:$mem_v2",
             f"tee -o mapping.txt {family.command} -top {top} -run {family.ram_step}:{family.after_ram_step}",
-            f"{family.command} -top {top} -run {family.after_ram_step}:map_luts",
+            *map_sums(family, folder, top, family.after_ram_step),
+            f"{family.command} -top {top} -run {SUMS_STEP if family.chain else family.after_ram_step}:map_luts",
             "tee -q -o unmapped.json stat -json",
             f"{family.command} -top {top} -run map_luts:",
             "tee -q -o stat.json stat -json",
@@ -286,6 +274,14 @@ def synthesize(
         memories = _memories(*texts)
         latches = (folder / "latches.txt").read_text().split()
     return Synthesis(target, top, ports, blocks, memories, latches, bool(values.get("HOST")), values.get("ATS", 1) == 1)
+
+
+def map_sums(family: Target, folder: Path, top: str, begin: str) -> list[str]:
+    """The commands of Yosys from a step on until sums are mapped, if that is done by a file of hw/synth."""
+    if family.chain is None:
+        return []
+    shutil.copyfile(hardware_folder() / "synth" / family.chain, folder / family.chain)
+    return [f"{family.command} -top {top} -run {begin}:{SUMS_STEP}", f"techmap -map {family.chain}"]
 
 
 def yosys(folder: Path, *commands: str) -> None:
