@@ -23,7 +23,8 @@ module ecp5_sum (A, B, CI, BI, X, Y, CO);
   \$pos #(.A_SIGNED(A_SIGNED), .A_WIDTH(A_WIDTH), .Y_WIDTH(Y_WIDTH)) extend_a (.A(A), .Y(a));
   \$pos #(.A_SIGNED(B_SIGNED), .A_WIDTH(B_WIDTH), .Y_WIDTH(Y_WIDTH)) extend_b (.A(B), .Y(b));
 
-  // From the right: carries what is carried in, as it is added to itself; the bits; shows what is carried out.
+  // From the right: carries what is carried in, as it is added to itself; the bits; shows what is carried out. All halves
+  // add: where one did nothing else but show its carry, ABC has made a comparison wrong.
   (* force_downto *) wire [HALVES-1:0] half_a = {a, CI};
   (* force_downto *) wire [HALVES-1:0] half_b = {b, CI};
   (* force_downto *) wire [HALVES-1:0] half_c = {{Y_WIDTH{BI}}, 1'b0};
