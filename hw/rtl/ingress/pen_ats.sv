@@ -185,13 +185,20 @@ module pen_ats #(
   );
 
   // A rate is committed between two frames of its stream: not while one is on its way and would write its state back. Who
-  // is on its way is known a cycle before, as the stream's number is there before its commit.
-  logic on_way_q;
+  // is on its way is known two cycles before, as the stream's number is there before its commit, of the youngest frames one.
+  logic [7:2] matches_q;
+  logic       on_way_q;
   always_ff @(posedge clk_i) begin
+    for (int unsigned i = 2; i < 8; i++) begin
+      matches_q[i] <= stream_q[i-1] == write_handle && stream_valid_q[i-1] && (i != 2 || (valid_i && shape_i));
+    end
     on_way_q <= (read_i && stream_i == write_handle)
-        || (stream_valid_q[1] && valid_i && shape_i && stream_q[1] == write_handle);
-    for (int unsigned i = 2; i < 8; i++) if (stream_valid_q[i] && stream_q[i] == write_handle) on_way_q <= 1'b1;
-    if (rst_i) on_way_q <= 1'b0;
+        || (stream_valid_q[1] && valid_i && shape_i && stream_q[1] == write_handle)
+        || matches_q != '0;
+    if (rst_i) begin
+      matches_q <= '0;
+      on_way_q  <= 1'b0;
+    end
   end
   assign write_rate_ready_o = !init_busy_i && !store_q && !on_way_q
       && !may_read_i;  // whether it is read, and of which stream, comes late
@@ -387,7 +394,7 @@ module pen_ats #(
   ticks_t [7:4]      f_delay_q;       // as it was compared with
   logic              f_begin, f_open_q, f_stored_q;
   handle_t           f_stored_stream_q;
-  logic   [15:0]     f_write_rate_index_q;
+  logic   [15:0]     f_write_rate_index_q, f_write_rate_index_2_q;
   ticks_t            f_floor_q;
   logic   [8:2]      f_mine, f_ours;  // a frame of the stream, of the group, in this stage
 
@@ -417,7 +424,8 @@ module pen_ats #(
     f_eligible_8_q    <= eligible_7_q;
     f_stored_q        <= store_q && !rst_i;
     f_stored_stream_q <= stream_q[8];
-    f_write_rate_index_q <= write_rate_index_i;
+    f_write_rate_index_q   <= write_rate_index_i;
+    f_write_rate_index_2_q <= f_write_rate_index_q;
     if (rst_i || (write_rate && write_handle == f_stream_q)) f_open_q <= 1'b0;
     else if (store_q && f_mine[8] && (f_open_q || f_begin)) begin
       f_open_q  <= 1'b1;
@@ -436,7 +444,9 @@ module pen_ats #(
       for (int unsigned g = 0; g < GROUPS; g++) assume (u_residences.memory[g] == residence_t'(MAX_RESIDENCE_NS));
     end
     assume (!read_i || may_read_i);
-    assume (!f_past_q || !write_rate_i || write_rate_index_i == f_write_rate_index_q);
+    if (f_past_q && write_rate_i) begin
+      assume (write_rate_index_i == f_write_rate_index_q && write_rate_index_i == f_write_rate_index_2_q);
+    end
     assume (arrival_ns_i < 32);
     assume (((32'(arrival_ns_i) + EARLIEST_NS) & 7) == 0);
     assume (32'(port_i) < PORTS);
@@ -553,10 +563,11 @@ module pen_ats #(
 `elsif SYNTHESIS
 `else
   logic    stored_q;  // in the last cycle; one read then has read the old state
-  handle_t stored_stream_q, write_handle_q;
+  handle_t stored_stream_q, write_handle_q, write_handle_2_q;
 
   always_ff @(posedge clk_i) begin
     write_handle_q  <= write_handle;
+    write_handle_2_q <= write_handle_q;
     stored_q        <= store_q && !rst_i;
     stored_stream_q <= stream_q[8];
     for (int unsigned i = 2; i <= 8; i++) begin
@@ -572,8 +583,8 @@ module pen_ats #(
       else $error("pen_ats: frames of stream %0d too close to each other", stream_q[1]);
     end
     if (!rst_i && write_rate_i) begin
-      assert (write_handle == write_handle_q)
-      else $error("pen_ats: the number of stream %0d comes with its rate, not a cycle before", write_handle);
+      assert (write_handle == write_handle_q && write_handle == write_handle_2_q)
+      else $error("pen_ats: the number of stream %0d comes with its rate, not two cycles before", write_handle);
     end
   end
 `endif

@@ -82,6 +82,7 @@ class Bench:
         dut = self.dut
         dut.write_rate_index_i.value = stream
         await self.cycle()
+        await self.cycle()
         dut.write_rate_i.value = 1
         dut.write_ns_per_byte_i.value, dut.write_empty_to_full_i.value = rate
         while True:

@@ -65,7 +65,7 @@ class Bench:
         self.in_use = set()
         self.records, self.verdicts = [], []
         self.tables = deque()
-        self.staged = None  # the first of them once it has been there for a cycle without being valid
+        self.staged = (None, None)  # what was first in the two cycles before; it is valid if it was so in both
         self.fdb = Fdb(self.sets)
         self.vlans, self.untagged, self.translations = {1: 0xFF}, {1: 0xFF}, {}
         self.labels = {}  # by first cell
@@ -189,9 +189,9 @@ class Bench:
         dut.alloc_valid_i.value = int(bool(self.free))
         dut.alloc_cell_i.value = self.free[0] if self.free else 0
         entry = self.tables[0] if self.tables else None
-        table_valid = entry is not None and self.staged is entry
+        table_valid = entry is not None and all(staged is entry for staged in self.staged)
         dut.table_i.value = pack(TABLE_WRITE, valid=int(table_valid), **entry) if entry else 0
-        self.staged = entry
+        self.staged = (self.staged[1], entry)
         await FallingEdge(dut.clk_i)
         ready = int(dut.beat_ready_o.value) & valid
         for port in range(self.ports):
