@@ -35,7 +35,7 @@ endmodule
 """
 
 
-@pytest.mark.parametrize("width", [3, 5, 6, 7, 8, 17, 32])
+@pytest.mark.parametrize("width", [3, 5, 6, 17])
 def test_sums_on_the_carry_chain_are_those_of_the_source(width: int, tmp_path: Path) -> None:
     source = tmp_path / "source" / "sums.sv"
     source.parent.mkdir()

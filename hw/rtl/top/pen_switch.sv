@@ -86,11 +86,11 @@ module pen_switch
   // Time, turns and the start of the tables.
   time_ns_t time_ns;
   port_t    turn;
-  logic [PORTS-1:0] has_turn;
+  logic [PORTS-1:0] has_turn, comes_in;
   assign time_ns_o = time_ns;
 
   pen_timer #(.PORTS(PORTS)) u_timer (
-    .clk_i, .rst_i, .time_ns_o(time_ns), .turn_o(turn), .has_turn_o(has_turn)
+    .clk_i, .rst_i, .time_ns_o(time_ns), .turn_o(turn), .has_turn_o(has_turn), .comes_in_o(comes_in)
   );
 
   // Every table within the count of the largest: the VLANs, or the slots of the streams.
@@ -359,7 +359,7 @@ module pen_switch
     .init_busy_i  (init_busy_q),
     .init_index_i (init_index_q),
     .turn_i       (turn),
-    .has_turn_i   (has_turn),
+    .has_turn_i   (comes_in),
     .time_ns_i    (time_ns),
     .config_i     (ingress_config),
     .port_config_i(ingress_port_config),

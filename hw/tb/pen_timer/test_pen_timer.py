@@ -19,7 +19,7 @@ async def run(dut, time_ns, turn, cycles):
     ports = dut.PORTS.value.to_unsigned()
     for _ in range(cycles):
         assert dut.time_ns_o.value == time_ns
-        assert dut.turn_o.value == turn and dut.has_turn_o.value == 1 << turn
+        assert dut.turn_o.value == turn and dut.has_turn_o.value == dut.comes_in_o.value == 1 << turn
         await FallingEdge(dut.clk_i)
         time_ns = (time_ns + 8) % 2**64
         turn = (turn + 1) % ports
