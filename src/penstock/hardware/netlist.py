@@ -8,7 +8,7 @@ from typing import Any
 Netlist = dict[str, Any]  # in the form that Yosys writes as JSON
 
 OPEN = "x"  # no wire
-MOST_READERS = 200
+MOST_READERS = 100
 
 
 def open_carry_ends(module: Netlist) -> None:
