@@ -93,13 +93,16 @@ module pen_host_rx
               next_q.stamped <= s_axis_tdata_i[1];
               limit_q        <= limits_q[LIMIT_CYCLES-1];
             end
-            2'd1: begin
-              next_q.ports <= next_q.direct ? s_axis_tdata_i : '0;
-              next_q.port  <= port_t'(PORTS - 1);
-              if (32'(s_axis_tdata_i) >= PORTS) next_q.direct <= 1'b1;
-              else if (!next_q.direct) next_q.port <= s_axis_tdata_i[2:0];
+            2'd1: next_q.ports <= s_axis_tdata_i;      // or a reception port: seen with the next byte, as memories are slow
+            2'd2: begin
+              next_q.traffic_class <= s_axis_tdata_i[2:0];
+              next_q.port          <= port_t'(PORTS - 1);
+              if (!next_q.direct) begin
+                next_q.ports <= '0;
+                if (32'(next_q.ports) >= PORTS) next_q.direct <= 1'b1;
+                else next_q.port <= next_q.ports[2:0];
+              end
             end
-            2'd2: next_q.traffic_class <= s_axis_tdata_i[2:0];
             2'd3: begin
               next_q.tag <= s_axis_tdata_i;
               state_q    <= FRAME;

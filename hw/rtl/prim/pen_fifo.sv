@@ -22,8 +22,8 @@ module pen_fifo #(
   logic [ADDR_W:0] write_q, read_q;  // one bit more than an address, so that full and empty differ
 
   assign count_o = write_q - read_q;
-  assign ready_o = count_o != (ADDR_W + 1)'(DEPTH);
-  assign valid_o = count_o != '0;
+  assign ready_o = write_q != {~read_q[ADDR_W], read_q[ADDR_W-1:0]};  // without the difference, which takes longer
+  assign valid_o = write_q != read_q;
 
   pen_lutram_1r1w #(.WIDTH(WIDTH), .DEPTH(DEPTH)) u_memory (
     .clk_i,
