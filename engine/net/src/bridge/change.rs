@@ -117,14 +117,19 @@ pub enum Change {
 }
 
 impl Bridge {
-    /// Makes a change that is seen from tick `at` on, which is not before anything that has been judged.
-    ///
-    /// What names a port, class, stream or slot that does not exist is without effect.
-    pub fn change(&mut self, at: Tick, change: &Change, headers: &Headers) {
+    /// Hardware: what is read and decided before a tick is so before something changes in it.
+    fn settle_and_decide(&mut self, at: Tick, headers: &Headers) {
         if let Clock::Hardware(cycles) = self.clock {
             self.settle(at, cycles, headers);
             self.decide_until(at, headers);
         }
+    }
+
+    /// Makes a change that is seen from tick `at` on, which is not before anything that has been judged.
+    ///
+    /// What names a port, class, stream or slot that does not exist is without effect.
+    pub fn change(&mut self, at: Tick, change: &Change, headers: &Headers) {
+        self.settle_and_decide(at, headers);
         match *change {
             Change::PortEnable(_)
             | Change::Learning(_)
@@ -194,7 +199,8 @@ impl Bridge {
     }
 
     /// What becomes of lists that were committed, at a tick.
-    pub fn gate_step(&mut self, at: Tick) {
+    pub fn gate_step(&mut self, at: Tick, headers: &Headers) {
+        self.settle_and_decide(at, headers);
         self.gate_config.step(at, &mut self.ports.with(&self.clock));
     }
 
@@ -206,10 +212,7 @@ impl Bridge {
 
     /// A command of the PTP clock that acts in a cycle of it: its error code, zero for none.
     pub fn clock_command(&mut self, cycle: Tick, command: Command, headers: &Headers) -> u8 {
-        if let Clock::Hardware(cycles) = self.clock {
-            self.settle(cycle + GATES_CYCLES, cycles, headers);
-            self.decide_until(cycle + GATES_CYCLES, headers);
-        }
+        self.settle_and_decide(cycle + GATES_CYCLES, headers);
         self.gate_config.clock_command(cycle, command, &mut self.ports.with(&self.clock))
     }
 }

@@ -100,7 +100,7 @@ impl Device {
             let Some((_, change)) = self.late.pop_front() else { break };
             self.bridge.change(at, &change, &self.headers);
         }
-        self.bridge.gate_step(at);
+        self.bridge.gate_step(at, &self.headers);
         self.gate_steps();
         self.wake();
     }
